@@ -53,6 +53,7 @@ _LOWERING = (
     ("attention",),
     ("scores",),
     ("masks",),
+    ("operands",),
     ("context",),
     ("keys",),
     ("rows",),

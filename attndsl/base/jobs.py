@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,8 @@ from attndsl.base.errors import UserError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 WORKERS_VARIABLE = "ATTNDSL_WORKERS"
+_PR_SET_PDEATHSIG = 1
+"""Of ``linux/prctl.h``."""
 
 
 class WrongWorkerCount(UserError, ValueError):
@@ -66,7 +69,8 @@ def fork_map(
         return
     _work = _Work(function, items)
     try:
-        with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("fork")) as pool:
+        fork = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(count, fork, _end_with, (os.getpid(),)) as pool:
             running = [pool.submit(_run, number) for number in range(len(items))]
             try:
                 for item, job in zip(items, running, strict=True):
@@ -80,6 +84,15 @@ def fork_map(
                     job.cancel()
     finally:
         _work = None
+
+
+def _end_with(parent: int) -> None:
+    """Let a worker end with the process that forked it, also where that is killed."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before it was asked to tell
+        os._exit(1)
 
 
 def _run(number: int) -> Any:

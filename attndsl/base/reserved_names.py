@@ -32,7 +32,7 @@ _HEADER_WORDS = """
 _OWN_WORDS = """
     attndsl block_idx block_num main options tiling tiling_key workspace
     Addresses Allocate Call DataType Plan Problem Recipe Size Sizes Status Tensor TensorList
-    T Check IsMeasured Measure ReadCall Reader Require ResolveLists ResultShape ResultShapes
+    T Key kernel chosen Check IsMeasured Measure ReadCall Reader Require ResolveLists ResultShape ResultShapes
     Run RunOnMeta RunOnNpu CopyToDevice kCores kOperator FromTorch ToTorch
     MakeList MakeTensor RunCall ToAcl
     allocate bytes call copy data device executor guard library load memory reader refused

@@ -28,7 +28,6 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import TargetLimitError
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import ATLAS_A2
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream, WantedKernel
 from attndsl.verify.cases.features import features_of, work_of
@@ -145,7 +144,7 @@ def run_case(
         features=features_of(case, call),
         dtype=call.dtype,
         computes_in=benchmark.io_dtype(call).name,
-        bucket=ATLAS_A2.whole_fractals(extents.get("D", 1)),
+        bucket=call.operator.device.architecture.whole_fractals(extents.get("D", 1)),
         data=case.data,
         work=work_of(case.space, call),
         results=results,

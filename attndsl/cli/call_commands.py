@@ -9,7 +9,9 @@ import click
 from attndsl.cli.command_frame import answer
 from attndsl.cli.command_options import (
     command,
+    device_option,
     feature_option,
+    for_device,
     json_option,
     one_dtype_option,
     operator_name,
@@ -60,7 +62,8 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
 @one_dtype_option
 @set_option
 @feature_option
-@click.option("--cores", default=24, show_default=True, type=Whole(1), help="blocks at most")
+@click.option("--cores", type=Whole(1), help="blocks at most; default: all cores of the device")
+@device_option
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
 @json_option
 def profile(
@@ -70,7 +73,8 @@ def profile(
     dtypes: tuple[str, ...],
     settings: tuple[str, ...],
     features: tuple[str, ...],
-    cores: int,
+    cores: int | None,
+    device: str | None,
     trace: Path | None,
     as_json: bool,
 ) -> None:
@@ -83,7 +87,7 @@ def profile(
     from attndsl.codegen.kernel_set.kernel_request import chosen_mode, requested_values
     from attndsl.codegen.kernel_set.request import KernelRequest
 
-    operator = operators((name,))[0]
+    operator = for_device(operators((name,))[0], device)
     if inputs is not None:
         if shapes or dtypes or settings or features:
             raise click.UsageError(

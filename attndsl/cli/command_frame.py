@@ -1,7 +1,7 @@
 """What every command of the command line shares: exit codes, the one JSON document, how errors are told.
 
 Exit codes: 0 all is well; 1 a check failed, or what the user asked to run did; 2 wrong usage or a wrong spec;
-3 a defect of attndsl; 130 interrupted; 141 the reader of the output has gone.
+3 a defect of attndsl; 130 interrupted; 141 the reader of the output has gone; 143 ended by SIGTERM.
 """
 
 from __future__ import annotations
@@ -13,24 +13,40 @@ import logging
 import os
 import platform
 import shlex
+import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import click
 from click.shell_completion import shell_complete
 
 from attndsl import __version__
+from attndsl.base.child_processes import end_children, start_again
 from attndsl.base.errors import AttnDslError, InternalError, UserError, error_text
 
-OK, FAILED, WRONG_USAGE, DEFECT, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 3, 130, 141
+OK, FAILED, WRONG_USAGE, DEFECT, INTERRUPTED, CLOSED_PIPE, TERMINATED = 0, 1, 2, 3, 130, 141, 143
 
 SCHEMA = 1
 """Version of the JSON documents; another number when a key is renamed, removed or changes its meaning."""
 PROGRAM, COMPLETION_VARIABLE = "attndsl", "_ATTNDSL_COMPLETE"
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt from the keyboard, as a class of its own.
+
+    Where ``exec`` of a text meets KeyboardInterrupt itself, Python ends the process by the signal, even if
+    the error was caught and whatever the exit code is.
+    """
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM was sent. As an interrupt it passes whoever catches errors, and temporary folders go."""
 
 
 @dataclass
@@ -74,7 +90,7 @@ def run_command(commands: click.Group, arguments: Sequence[str]) -> int:
     aside = contextlib.redirect_stdout(sys.stderr) if wants_json else contextlib.nullcontext()
     failure: Failure | None = None
     try:
-        with aside, _told():
+        with aside, _told(), _ended_by_signals():
             code = _invoke(commands, arguments, given)
     except BaseException as error:
         failure = explain(error, arguments)
@@ -100,6 +116,33 @@ def _told() -> Iterator[None]:
         logger.setLevel(before)
 
 
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Turn SIGTERM into an exception, and let an interrupt end the compilers that other threads wait for."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread is told of signals
+        return
+    process = os.getpid()
+
+    def end(number: int, _: FrameType | None) -> None:
+        if os.getpid() != process:  # a worker that was forked: its pool ends it so
+            os._exit(128 + number)
+        end_children()
+        raise Terminated if number == signal.SIGTERM else Interrupted
+
+    # What the caller ignores, as nohup does of interrupts, stays ignored.
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
+    ours = [each for each, handler in before.items() if handler is not signal.SIG_IGN]
+    for each in ours:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each in ours:
+            signal.signal(each, before[each])
+        start_again()
+
+
 def _invoke(commands: click.Group, arguments: Sequence[str], given: Answer) -> int:
     """As click's ``main``, but errors keep their class; there a closed pipe and an exit look alike."""
     instruction = os.environ.get(COMPLETION_VARIABLE)
@@ -118,6 +161,8 @@ def explain(error: BaseException, arguments: Sequence[str]) -> Failure:
     kind = type(error).__name__
     if isinstance(error, BrokenPipeError):
         return Failure(CLOSED_PIPE, "", kind)
+    if isinstance(error, Terminated):
+        return Failure(TERMINATED, "terminated", kind)
     if isinstance(error, KeyboardInterrupt):
         return Failure(INTERRUPTED, "interrupted", kind)
     if isinstance(error, click.ClickException):

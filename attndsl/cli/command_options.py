@@ -67,6 +67,13 @@ def operators(names: Iterable[str]) -> list[Operator]:
     return [load(name) for name in tuple(names) or shipped_names()]
 
 
+def for_device(operator: Operator, name: str | None) -> Operator:
+    """The operator with kernels for the device of this name; without one, for the target of its spec."""
+    from attndsl.target import device
+
+    return operator if name is None else operator.on(device(name))
+
+
 def _operator_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Shipped operators that begin so, for the shell's completion, and the word for the user's own files."""
     from attndsl.base.package_files import spec_names
@@ -121,6 +128,9 @@ feature_option = click.option(
     multiple=True,
     metavar="NAME",
     help="optional tensor in use; repeat it for a kernel with several; 'none' for none",
+)
+device_option = click.option(
+    "--device", metavar="NAME", help="the device, such as atlas-a3; default: the target of the spec"
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="print one JSON document")
 

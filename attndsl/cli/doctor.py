@@ -6,16 +6,16 @@ import importlib.metadata
 import os
 import platform
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from attndsl import __version__
-from attndsl.base.disk_cache import CacheNotWritable, cache_dir
+from attndsl.base.disk_cache import CacheNotWritable, cache_dir, entries
 from attndsl.base.package_files import specs_dir, templates_dir
+from attndsl.emulator.errors import WrongCompiler
 from attndsl.emulator.toolchain import find_compiler
 
-PACKAGES = ("click", "jinja2", "ml-dtypes", "networkx", "numpy", "rich", "sympy")
+PACKAGES = ("click", "jinja2", "ml-dtypes", "networkx", "numpy", "platformdirs", "rich", "sympy")
 
 _KERNEL = """
 #include "kernel_operator.h"
@@ -50,10 +50,10 @@ class Check:
         return asdict(self)
 
 
-def examine() -> tuple[Check, ...]:
-    """Every check, in the order in which the product needs them."""
+def examine() -> Iterator[Check]:
+    """Every check, in the order in which the product needs them, as each is done."""
     checks: tuple[Callable[[], Check], ...] = (_python, _packages, _resources, _compiler, _cache, _probe)
-    return tuple(check() for check in checks)
+    yield from (check() for check in checks)
 
 
 def _python() -> Check:
@@ -79,11 +79,15 @@ def _resources() -> Check:
 
 
 def _compiler() -> Check:
-    compiler = find_compiler()
+    try:
+        compiler = find_compiler()
+    except WrongCompiler as error:
+        return Check("compiler", False, str(error), "unset CXX, or mend it")
     if compiler is None:
         advice = "apt-get install g++, or set CXX, or pip install 'attndsl[cxx]'"
         return Check("compiler", False, "no C++17 compiler ($CXX, g++, clang++)", advice)
-    return Check("compiler", True, f"{compiler.path}: {compiler.version}")
+    stated = ", from CXX" if os.environ.get("CXX", "").strip() else ""
+    return Check("compiler", True, f"{compiler.path}: {compiler.version}{stated}")
 
 
 def _cache() -> Check:
@@ -93,8 +97,8 @@ def _cache() -> Check:
             pass
     except (CacheNotWritable, OSError) as error:
         return Check("cache", False, str(error), "make it writable")
-    entries = sum(1 for _ in Path(folder).iterdir())
-    return Check("cache", True, f"{folder} ({entries} entries{_override()})")
+    count = sum(1 for _ in entries(folder))
+    return Check("cache", True, f"{folder} ({count} entries{_override()})")
 
 
 def _override() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from attndsl.cli.command_frame import FAILED, answer
-from attndsl.cli.command_options import command, json_option, loudness_options
+from attndsl.cli.command_options import command, is_quiet, json_option, loudness_options
 
 CACHE_ACTIONS = ("dir", "size", "clean")
 SHELLS = ("bash", "zsh", "fish")
@@ -18,12 +18,13 @@ def doctor(as_json: bool) -> None:
     """What is installed, which compiler is used, what is missing and how to get it."""
     from attndsl.cli.doctor import examine
 
-    checks = examine()
+    checks = []
+    for check in examine():
+        checks.append(check)
+        if not (as_json or (check.ok and is_quiet())):
+            click.echo(check.line())
     if as_json:
         answer(ok=all(check.ok for check in checks), checks=[check.to_json() for check in checks])
-    else:
-        for check in checks:
-            click.echo(check.line())
     if not all(check.ok for check in checks):
         raise click.exceptions.Exit(FAILED)
 

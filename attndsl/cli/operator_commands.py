@@ -9,7 +9,9 @@ import click
 from attndsl.cli.command_frame import answer
 from attndsl.cli.command_options import (
     command,
+    device_option,
     feature_option,
+    for_device,
     json_option,
     one_dtype_option,
     operator_name,
@@ -54,7 +56,7 @@ def _rows() -> list[dict[str, Any]]:
             "name": operator.name,
             "document": operator.document,
             "summary": operator.summary,
-            "target": operator.target,
+            "target": operator.device.name,
             "dtypes": list(operator.tensors[0].dtypes),
             "features": features_by_backend(operator),
         }
@@ -74,6 +76,7 @@ def _rows() -> list[dict[str, Any]]:
 @click.option(
     "--stage", "stages", multiple=True, type=click.Choice(STAGES), help="default: all but the last three"
 )
+@device_option
 @json_option
 def show(
     name: str,
@@ -81,12 +84,13 @@ def show(
     settings: tuple[str, ...],
     features: tuple[str, ...],
     stages: tuple[str, ...],
+    device: str | None,
     as_json: bool,
 ) -> None:
     """Contract, graph, schedule, tile program and memory map of one operator."""
     from attndsl.cli.show import stage_texts
 
-    operator = operators((name,))[0]
+    operator = for_device(operators((name,))[0], device)
     request = request_of(dtypes, settings, features)
     texts = stage_texts(operator, request, stages or STAGES[:-3])
     if as_json:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from attndsl.base.errors import UserError
+from attndsl.cli.shape_conflicts import default_in_the_way, rules_in_the_way
 from attndsl.codegen.kernel.kernel import kernel_name
 from attndsl.compiler.prepare_launch import prepare
-from attndsl.emulator.report import Report, microseconds
+from attndsl.emulator.report import Report
 from attndsl.execute.execute import execute
 from attndsl.expr import Load, Symbol
 from attndsl.expr.argument_facts import dtype_of, given, longest_of, passed
@@ -21,12 +22,11 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.covering import choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import ATLAS_A2
-from attndsl.target.costs import LAUNCH_MICROSECONDS, RATES
+from attndsl.target import Device
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.data.data import Filler
 from attndsl.verify.data.integers import Integers
-from attndsl.verify.space.solve import solve
+from attndsl.verify.space.solve import nearest, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, WORKLOAD, Values, fill_of
 
@@ -53,6 +53,7 @@ class Profile:
     """
 
     operator: str
+    device: Device
     kernel: str
     sizes: Mapping[str, int]
     cores: tuple[int, int, int]
@@ -74,11 +75,12 @@ class Profile:
         """The document of ``attndsl profile --json``."""
         return {
             "operator": self.operator,
+            "device": self.device.name,
             "kernel": self.kernel,
             "sizes": dict(self.sizes),
             "cores": list(self.cores),
             "predicted_microseconds": self.time,
-            "launch_microseconds": LAUNCH_MICROSECONDS,
+            "launch_microseconds": self.device.launch_microseconds,
             "bounds_microseconds": dict(self.bounds),
             "limited_by": self.limit,
             "attained": round(self.attained, 4),
@@ -91,8 +93,9 @@ class Profile:
         sizes = ", ".join(f"{name}={value}" for name, value in self.sizes.items())
         blocks, cubes, vectors = self.cores
         yield f"{self.kernel}: {sizes}"
-        yield f"    on {blocks} blocks of {cubes} AIC and {vectors} AIV"
-        yield f"    predicted {self.time:.1f} us ({CALIBRATION}); a launch adds about {LAUNCH_MICROSECONDS:g}"
+        yield f"    on {blocks} blocks of {cubes} AIC and {vectors} AIV of {self.device.title}"
+        launch = self.device.launch_microseconds
+        yield f"    predicted {self.time:.1f} us ({CALIBRATION}); a launch adds about {launch:g}"
         yield f"    {self.attained:.0%} of what {self.limit} allows; at best, by resource:"
         for name, bound in sorted(self.bounds.items(), key=lambda item: -item[1]):
             yield f"        {name:12} {bound:10.1f} us"
@@ -101,8 +104,8 @@ class Profile:
             yield f"    busy {kind}: {shares}"
 
 
-def profile_call(call: Call, *, cores: int = ATLAS_A2.aic, trace: Path | None = None) -> Profile:
-    """Runs the call's kernel on the emulator and reads its timeline.
+def profile_call(call: Call, *, cores: int | None = None, trace: Path | None = None) -> Profile:
+    """Runs the call's kernel on the emulator and reads its timeline; ``cores``: blocks at most, None: all.
 
     Raises:
         FindingsError: the checks found a defect in the kernel.
@@ -111,14 +114,15 @@ def profile_call(call: Call, *, cores: int = ATLAS_A2.aic, trace: Path | None = 
     launch = prepare(call, cores)
     report = execute(launch, trace=trace)
     report.raise_for_findings()
-    counters, counts = report.counters, _core_counts(report)
+    counters, counts, device = report.counters, _core_counts(report), launch.compiled.program.device
     return Profile(
         operator=call.operator.name,
+        device=device,
         kernel=kernel_name(launch.compiled),
         sizes={name: int(value) for name, value in call.dims.items() if value},
         cores=report.cores,
         time=float(counters["microseconds"]),
-        bounds=_bounds(report),
+        bounds=_bounds(report, device),
         busy={
             kind: {
                 pipe: round(cycles / max(counters["total_cycles"] * counts[kind], 1e-9), 4)
@@ -134,19 +138,19 @@ def _core_counts(report: Report) -> dict[str, int]:
     return {kind: count for kind, count in (("AIC", blocks * cubes), ("AIV", blocks * vectors)) if count}
 
 
-def _bounds(report: Report) -> dict[str, float]:
+def _bounds(report: Report, device: Device) -> dict[str, float]:
     counters = report.counters
     moved = sum(counters["gm_read_bytes"].values()) + sum(counters["gm_write_bytes"].values())
     found = {
-        "memory": microseconds(counters["memory_bytes"] / RATES["hbm"].value),
-        "L2": microseconds(moved / RATES["l2"].value),
+        "memory": device.microseconds(counters["memory_bytes"] / device.rates["hbm"].value),
+        "L2": device.microseconds(moved / device.rates["l2"].value),
     }
     # all cores of the part, not only those the launch used
-    part = {"AIC": ATLAS_A2.aic, "AIV": ATLAS_A2.aic * ATLAS_A2.aiv_per_aic}
+    part = {"AIC": device.aic, "AIV": device.aiv}
     for kind in _core_counts(report):
         for pipe, cycles in counters["busy_by_core"][kind].items():
             if cycles:
-                found[f"{kind} {pipe}"] = microseconds(cycles / part[kind])
+                found[f"{kind} {pipe}"] = device.microseconds(cycles / part[kind])
     return found
 
 
@@ -205,22 +209,55 @@ def call_of_shape(
     _known(features, {name for mode in modes for name in mode.optional}, "optional tensor")
     _agree(main.name, dtype, features, settings or {})
     pins = {dtype_of(main.name).name: dtype or main.dtypes[0], **shape, **(settings or {})}
-    for mode in modes:
-        if set(shape) <= _size_names(mode) and set(features) <= set(mode.optional):
-            wanted = {given(name).name: True for name in features} | _lengths_of(mode, shape) | pins
-            values = _usual_values(mode, wanted)
-            for left_open in (_usual_sizes(mode) | values, values):
-                call = _find(operator, mode, left_open | wanted)
-                if call is not None and _has_sizes(call, shape):
-                    return call
+    fitting = [
+        mode for mode in modes if set(shape) <= _size_names(mode) and set(features) <= {*mode.optional}
+    ]
+    tried: list[_Tried] = []
+    for mode in fitting:
+        wanted = {given(name).name: True for name in features} | _lengths_of(mode, shape) | pins
+        values = _usual_values(mode, wanted)
+        tried.append(_Tried(operator, mode, shape, wanted, values))
+        for left_open in (_usual_sizes(mode) | values, values):
+            if (call := tried[-1].find(left_open)) is not None:
+                return call
     asked = ", ".join(f"{name}={value}" for name, value in {**shape, **(settings or {})}.items())
+    why = next((found for each in tried if (found := each.why())), "")
     sizes = [name for mode in modes for name in operator.dims_by_name if name in _size_names(mode)]
     missing = ", ".join(name for name in dict.fromkeys(sizes + _counts(operator)) if name not in shape)
-    others = f"; left open were {missing}: give some of them" if missing else ""
+    others = f"; left open were {missing}: give some of them" if missing and "--set" not in why else ""
     raise ProfileError(
-        f"no legal call of {operator.name} was found with {asked or 'no sizes given'}{others}; "
+        f"no legal call of {operator.name} was found with {asked or 'no sizes given'}{why}{others}; "
         f"see attndsl show {operator.in_commands} --stage contract"
     )
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A search for a call of a mode: what was asked for, and ``values``, what is as near to the defaults."""
+
+    operator: Operator
+    mode: CaseSpace
+    shape: Mapping[str, int]
+    wanted: Mapping[str, Any]
+    values: Mapping[str, Any]
+
+    def find(self, left_open: Mapping[str, Any], tries: int = _TRIES) -> Call | None:
+        """A legal call with the sizes asked for; ``left_open``: values of what was not asked for."""
+        call = _find(self.operator, self.mode, {**left_open, **self.wanted}, tries)
+        return call if call is not None and _has_sizes(call, self.shape) else None
+
+    def why(self) -> str:
+        """Why there is none, as far as one default or the rules of a search tell."""
+        defaults = {
+            name: each for name, each in self.values.items() if name not in self.wanted and each is not None
+        }
+        found = default_in_the_way(self.mode.operator, defaults, lambda each: self.find(each, 1))
+        if found:
+            return f"; {found}"
+        pins = _normal(self.mode) | {**self.values, **self.wanted}
+        _, broken = nearest(self.mode, np.random.default_rng(0), pins, walks=4)
+        told = rules_in_the_way(self.mode.operator, {each.name for each in broken})
+        return f"; {told}" if told else ""
 
 
 def _has_sizes(call: Call, shape: Mapping[str, int]) -> bool:
@@ -281,12 +318,18 @@ def _usual_sizes(space: CaseSpace) -> dict[str, Any]:
     }
 
 
-def _find(operator: Operator, space: CaseSpace, wanted: Mapping[str, Any]) -> Call | None:
-    """A call of a mode with these values of its variables; numbers are normal, lengths full."""
-    full = {fill_of(spec.name): "full" for spec in space.integers}
-    pins = {FILL: "normal", WORKLOAD: "any", **full, **wanted}
+def _normal(space: CaseSpace) -> dict[str, Any]:
+    """Numbers are normal, lengths full."""
+    return {FILL: "normal", WORKLOAD: "any", **{fill_of(spec.name): "full" for spec in space.integers}}
+
+
+def _find(
+    operator: Operator, space: CaseSpace, wanted: Mapping[str, Any], tries: int = _TRIES
+) -> Call | None:
+    """A call of a mode with these values of its variables."""
+    pins = _normal(space) | {**wanted}
     rng = np.random.default_rng(0)
-    for _ in range(_TRIES):
+    for _ in range(tries):
         assignment = solve(space, rng, pins, walks=4)
         if assignment is None or any(assignment.get(name) != value for name, value in pins.items()):
             continue

@@ -167,7 +167,7 @@ def _progress(name: str, status: StatusLine) -> Callable[[int, int], object] | N
 
 def _in_one_line(result: Verification) -> str:
     """How a verification ended, for who reads a log."""
-    how = "well" if result.ok else f"{len(result.misses)} missed"
+    how = "no miss" if result.ok else f"{len(result.misses)} missed"
     return f"{result.operator}: {len(result.rows)} cases, {how}, {result.seconds:.1f} s"
 
 

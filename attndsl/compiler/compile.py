@@ -51,10 +51,10 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
     computation, signature = _recognised(operator, specialisation)
     required = required_options(computation)
     stated = _stated(operator, required)
-    schedule = resolve(stated, operator.schedule_lines)
+    schedule = resolve(stated, operator.device, operator.schedule_lines)
     while True:
         try:
-            joint, program = run_passes(lower(computation, signature, schedule), PASSES)
+            joint, program = run_passes(lower(computation, signature, schedule, operator.device), PASSES)
         except NamesTaken as clash:
             if clash.names <= signature.taken_names:
                 raise
@@ -62,7 +62,11 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
             continue
         except (DoesNotFit, TooManyEvents) as reason:
             single = isinstance(reason, TooManyEvents) and schedule.slots > 1 and "slots" not in stated
-            smaller_one = replace(schedule, slots=1) if single else smaller(schedule, stated)
+            smaller_one = (
+                replace(schedule, slots=1)
+                if single
+                else smaller(schedule, stated, operator.device.architecture)
+            )
             if smaller_one is None:
                 raise
             schedule = smaller_one

@@ -19,7 +19,6 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.split import whole_rank
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import NUMPY_DTYPES, GlobalTensor
 
 Array = npt.NDArray[Any]
@@ -58,8 +57,8 @@ class Launch:
         return tuple(array for array in found if isinstance(array, np.ndarray))
 
 
-def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
-    """The launch of a call on ``cores`` blocks at most.
+def prepare(call: Call, cores: int | None = None) -> Launch:
+    """The launch of a call on ``cores`` blocks at most, None: as many as the operator's device has.
 
     Raises:
         ScheduleError: the operator has no lowering for the call's features.
@@ -68,7 +67,9 @@ def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
     call.check_target()
     compiled = compiled_for(call.operator, specialisation_of(call))
     program = compiled.program
-    env = launch_scalars(call, signature_of(call.operator, compiled.specialisation), cores)
+    env = launch_scalars(
+        call, signature_of(call.operator, compiled.specialisation), cores or program.device.aic
+    )
     tiling = program.tiling_values(env)
     return Launch(
         compiled=compiled,
@@ -83,7 +84,8 @@ def specialisation_of(call: Call) -> Specialisation:
     """What the kernel of a call is specialised on."""
     operator, env = call.operator, call.env()
     key, value = (int(operator.axis_extents[axis].evaluate(env)) for axis in "DE")
-    padded_sizes = ATLAS_A2.whole_fractals(key), ATLAS_A2.whole_fractals(value)
+    whole = operator.device.architecture.whole_fractals
+    padded_sizes = whole(key), whole(value)
     return specialised_on(operator, call.present, env, call.dtype, padded_sizes)
 
 

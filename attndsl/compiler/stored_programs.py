@@ -1,4 +1,5 @@
-"""Finished tile programs on disk, each under a key over what decides it: spec, specialisation, sources."""
+"""Finished tile programs on disk, each under a key over what decides it: spec, specialisation, device,
+sources."""
 
 from __future__ import annotations
 

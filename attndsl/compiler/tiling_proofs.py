@@ -26,7 +26,6 @@ from attndsl.lowering.signature.window_bounds import parameter_ranges
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import item_bytes
 from attndsl.tile.program import tiling_field_ref
 
@@ -131,7 +130,7 @@ def contract_facts(compiled: Compiled) -> Facts:
             value = settings.get(name)
             whole = max(low, INT64[0]), min(high, INT64[1])
             ranges[Symbol(name)] = whole if value is None else (value, value)
-    ranges[CORES] = (1, ATLAS_A2.aic)
+    ranges[CORES] = (1, operator.device.aic)
     for spec in operator.tensors:
         ranges[layout_choice(spec.name)] = (0, max(len(spec.layouts) - 1, 0))
     for output in operator.outputs:
@@ -172,7 +171,7 @@ def _memory(compiled: Compiled, present: frozenset[str]) -> Iterator[tuple[Expr,
     for spec in operator.tensors:
         if spec.name not in present or spec.name not in tensors:
             continue
-        most = ATLAS_A2.global_memory // item_bytes(tensors[spec.name].dtype)
+        most = operator.device.global_memory // item_bytes(tensors[spec.name].dtype)
         if spec.kind == "lengths":
             yield length_count(spec.name), most
             continue
@@ -183,7 +182,7 @@ def _memory(compiled: Compiled, present: frozenset[str]) -> Iterator[tuple[Expr,
             yield sizes[0], most
     for size in operator.axis_extents.values():
         for fold in (node for node in size.nodes() if isinstance(node, Fold)):
-            yield Symbol(fold_name(fold)), ATLAS_A2.global_memory
+            yield Symbol(fold_name(fold)), operator.device.global_memory
 
 
 def _strides(compiled: Compiled, present: frozenset[str]) -> Iterator[tuple[Expr, int]]:

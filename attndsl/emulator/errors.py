@@ -27,6 +27,16 @@ class CompilerMissing(EmulatorError, UserError):
         )
 
 
+class WrongCompiler(EmulatorError, UserError):
+    """``CXX`` is set to what is no compiler."""
+
+    def __init__(self, stated: str, reason: str) -> None:
+        super().__init__(
+            f"CXX={stated!r} cannot be used as the C++ compiler: {reason}; set it to a C++17 compiler, "
+            "such as g++ or clang++, or unset it"
+        )
+
+
 class CompileFailed(EmulatorError):
     """The compiler rejected a kernel; `log` has everything it said."""
 

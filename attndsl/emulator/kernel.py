@@ -31,6 +31,8 @@ from attndsl.emulator.toolchain import (
     runtime,
 )
 from attndsl.emulator.trace import write_trace
+from attndsl.target import DEFAULT_DEVICE, Device
+from attndsl.target import device as device_named
 from attndsl.target.costs import cost_lines
 
 _MEMORY_LIMIT = 12 << 30
@@ -181,15 +183,18 @@ class Kernel:
         tiling_key: int = 0,
         trace: str | Path | None = None,
         costs: str | None = None,
+        device: Device | None = None,
     ) -> Report:
         """Run the kernel on `blocks` blocks with `args` in the order of its parameters.
 
         `kind` overrides the kernel's own KERNEL_TASK_TYPE; one of `KINDS`. The arrays are updated in
         place. `trace`: a file for the predicted timeline, to be opened in Perfetto. `costs`: lines of
-        `attndsl.target.costs.cost_lines` other than the device's own. `timeout`: seconds of processor
+        `attndsl.target.costs.cost_lines` other than the device's own. `device`: the one whose time is
+        predicted, the default one if none is given. `timeout`: seconds of processor
         time; on a busy machine the run takes longer, up to ten times as long. Raises `KernelCrashed`,
         `KernelTimeout`, `LaunchError`.
         """
+        device = device or device_named(DEFAULT_DEVICE)
         if blocks < 1:
             raise LaunchError(f"blocks is {blocks}; at least 1 is needed")
         if kind is not None and kind not in KINDS:
@@ -204,7 +209,8 @@ class Kernel:
                 f"key {tiling_key}",
                 f"limit {limit}",
             ]
-            (folder / "costs").write_text(cost_lines() if costs is None else costs)
+            own = cost_lines(device.costs, device.rates)
+            (folder / "costs").write_text(own if costs is None else costs)
             request += [f"costs {folder / 'costs'}"]
             request += [f"trace {folder / 'trace'}"] if trace is not None else []
             request += [f"source_dir {self.source_dir}/"] if self.source_dir else []
@@ -216,8 +222,8 @@ class Kernel:
             data = json.loads((folder / "report.json").read_text())
             memory.copy_back(data["arrays"])
             if trace is not None:
-                write_trace(folder / "trace", Path(trace))
-        return report_of(data)
+                write_trace(folder / "trace", Path(trace), device.clock)
+        return report_of(data, device)
 
     def _execute(self, folder: Path, timeout: float, limit: int) -> None:
         ended = run_process(

@@ -51,13 +51,13 @@ class Ended:
         lines = [line for line in self.stderr.splitlines() if line.startswith(_CRASH)]
         return lines[0].removeprefix(_CRASH) if lines else ""
 
-    def death(self, name: str, memory: int) -> str | None:
-        """How it died, when a signal killed it."""
+    def death(self, name: str, memory: int, advice: str = "") -> str | None:
+        """How it died, when a signal killed it; ``advice`` says how it gets more ``memory``, in bytes."""
         if self.exit_code >= 0:
             return None
         if "bad_alloc" in self.stderr:
             where = f" ({self.last_words})" if self.last_words else ""
-            return f"{name} asked for more memory than the {memory >> 20} MiB it may have{where}"
+            return f"{name} asked for more memory than the {memory >> 20} MiB it may have{where}{advice}"
         try:
             how = signal.Signals(-self.exit_code).name
         except ValueError:

@@ -29,7 +29,7 @@ from attndsl.emulator.program_sources import (
     write_launch_headers,
     write_unit,
 )
-from attndsl.emulator.report import Finding, microseconds
+from attndsl.emulator.report import Finding
 from attndsl.emulator.toolchain import (
     KERNEL_FLAGS,
     LINK_FLAGS,
@@ -41,6 +41,8 @@ from attndsl.emulator.toolchain import (
     runtime,
 )
 from attndsl.emulator.trace import write_trace
+from attndsl.target import DEFAULT_DEVICE, Device
+from attndsl.target import device as device_named
 from attndsl.target.costs import cost_lines
 
 FOREIGN = Knobs(auto_sync=True, flags_count=True, clean_at_end=True)
@@ -57,6 +59,8 @@ class ProgramReport:
     """What it printed, when captured."""
     findings: list[Finding] = field(default_factory=list)
     launches: list[dict[str, Any]] = field(default_factory=list)
+    device: Device = field(default_factory=lambda: device_named(DEFAULT_DEVICE))
+    """The device whose time the launches' cycles are."""
     error: str | None = None
     """Why it did not end by itself: a crash, a limit."""
 
@@ -84,7 +88,7 @@ class ProgramReport:
             "instructions": instructions,
             "busy_cycles": busy,
             "total_cycles": total,
-            "microseconds": microseconds(total),
+            "microseconds": self.device.microseconds(total),
             "gm_read_bytes": read,
             "gm_write_bytes": written,
             "launches": [{key: one[key] for key in ("kernel", "cores", "cycles")} for one in self.launches],
@@ -123,7 +127,8 @@ class Program:
         Without `capture` its output goes where ours goes. `trace`: a file for the predicted timeline.
         """
         with tempfile.TemporaryDirectory(prefix="attndsl-") as name:
-            folder = Path(name)
+            folder, device = Path(name), device_named(DEFAULT_DEVICE)
+            (folder / "costs").write_text(cost_lines(device.costs, device.rates))
             environment = {
                 **os.environ,
                 "ATTNEMU_REPORT": str(folder / "report"),
@@ -133,15 +138,14 @@ class Program:
                 "ATTNEMU_COSTS": str(folder / "costs"),
                 "ATTNEMU_TRACE": str(folder / "trace") if trace else "",
             }
-            (folder / "costs").write_text(cost_lines())
             ended = run_process(
                 [str(self.executable), *args], timeout=timeout, environment=environment, capture=capture
             )
-            report = ProgramReport(ended.exit_code, ended.stdout)
+            report = ProgramReport(ended.exit_code, ended.stdout, device=device)
             _read_report(folder / "report", report)
             if trace is not None:
                 (folder / "trace").touch()
-                write_trace(folder / "trace", trace)
+                write_trace(folder / "trace", trace, device.clock)
         sys.stderr.write(ended.own_words)
         report.error = _why(self.path.name, ended, memory)
         return report
@@ -156,7 +160,7 @@ def _why(name: str, ended: Ended, memory: int) -> str | None:
     if ended.stopped:
         where = f" ({ended.last_words})" if ended.last_words else ""
         return f"{name} {ended.stopped}{where}"
-    return ended.refusal or ended.death(name, memory)
+    return ended.refusal or ended.death(name, memory, "; raise --memory")
 
 
 def _read_report(file: Path, report: ProgramReport) -> None:

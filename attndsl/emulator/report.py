@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attndsl.emulator.errors import FindingsError
-from attndsl.target.costs import RATES
+from attndsl.target import Device
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,8 @@ class Report:
             raise FindingsError("\n".join(lines) + tail)
 
 
-def microseconds(cycles: float) -> float:
-    """Cycles of a core as time."""
-    return round(cycles / RATES["clock"].value * 1e6, 3)
-
-
-def report_of(data: Mapping[str, Any]) -> Report:
-    """A report from what the harness wrote."""
+def report_of(data: Mapping[str, Any], device: Device) -> Report:
+    """A report from what the harness wrote of a run on ``device``."""
     arrays = data["arrays"]
     blocks, cubes, vectors = data["cores"]
     return Report(
@@ -92,7 +87,7 @@ def report_of(data: Mapping[str, Any]) -> Report:
             "busy_cycles": data["busy_cycles"],
             "busy_by_core": data["busy_by_core"],
             "total_cycles": data["cycles"],
-            "microseconds": microseconds(data["cycles"]),
+            "microseconds": device.microseconds(data["cycles"]),
             "memory_bytes": data["memory_bytes"],
             "gm_read_bytes": {name: array["read_bytes"] for name, array in arrays.items()},
             "gm_write_bytes": {name: array["write_bytes"] for name, array in arrays.items()},

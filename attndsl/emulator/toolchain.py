@@ -8,8 +8,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import logging
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,9 +20,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from attndsl.base.child_processes import run_guarded
 from attndsl.base.disk_cache import make_entry
-from attndsl.emulator.errors import CompileFailed, CompilerMissing, EmulatorNotCompiled
+from attndsl.emulator.errors import CompileFailed, CompilerMissing, EmulatorNotCompiled, WrongCompiler
 
+LOGGER = logging.getLogger("attndsl.emulator")
 HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
 SOURCES = HERE / "src"
@@ -34,6 +38,9 @@ KERNEL_FLAGS = (*_COMMON, "-Og")
 LINK_FLAGS = ("-rdynamic", "-ldl")
 COMPILE_SECONDS = 300
 """A compiler that takes longer (endless templates) is stopped."""
+COMPILE_BYTES = 8 << 30
+"""Address space of a compiler's process; the largest kernels take a tenth of it."""
+_OUT_OF_MEMORY = ("out of memory", "virtual memory exhausted", "Cannot allocate memory", "bad_alloc")
 _ONLY_FOR_KERNELS = {"harness"}
 _ONLY_FOR_PROGRAMS = {"acl_runtime", "cpu_debug", "host_process", "host_runtime"}
 
@@ -57,10 +64,7 @@ class Compiler:
 
 
 def _candidates() -> list[tuple[str, ...]]:
-    found: list[tuple[str, ...]] = []
-    if os.environ.get("CXX"):
-        found.append(tuple(os.environ["CXX"].split()))
-    found += [("g++",), ("clang++",)]
+    found: list[tuple[str, ...]] = [("g++",), ("clang++",)]
     if importlib.util.find_spec("ziglang") is not None:
         found.append((sys.executable, "-m", "ziglang", "c++"))
     return found
@@ -78,12 +82,33 @@ def _version(command: tuple[str, ...]) -> str | None:
 
 
 def find_compiler() -> Compiler | None:
-    """The compiler the emulator uses: ``$CXX``, g++, clang++, or ziglang; ``None`` when there is none."""
+    """The compiler the emulator uses: ``$CXX``, or the first of g++, clang++ and ziglang; ``None`` when there
+    is none.
+
+    Raises:
+        WrongCompiler: ``CXX`` is set to what cannot be started; nothing else is used in its place.
+    """
+    stated = os.environ.get("CXX", "").strip()
+    if stated:
+        return _stated(stated)
     for command in _candidates():
         version = _version(command)
         if version is not None:
             return Compiler(command, version)
     return None
+
+
+def _stated(text: str) -> Compiler:
+    try:
+        command = tuple(shlex.split(text))
+    except ValueError as error:
+        raise WrongCompiler(text, str(error)) from error
+    if not command or shutil.which(command[0]) is None:
+        raise WrongCompiler(text, "there is no such program")
+    version = _version(command)
+    if version is None:
+        raise WrongCompiler(text, "it does not answer to --version")
+    return Compiler(command, version)
 
 
 def require_compiler() -> Compiler:
@@ -137,14 +162,14 @@ def run_compiler(
     """Runs the compiler; raises `error` with its messages when it fails."""
     command = [*compiler.command, *map(str, arguments)]
     try:
-        # messages quote the source, whatever its encoding
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", cwd=cwd, timeout=COMPILE_SECONDS
-        )
+        done = run_guarded(command, seconds=COMPILE_SECONDS, memory=COMPILE_BYTES, cwd=cwd)
     except subprocess.TimeoutExpired:
         raise error(what, f"error: the compiler did not end within {COMPILE_SECONDS} s") from None
     if done.returncode != 0:
-        raise error(what, done.stderr or done.stdout)
+        log = done.stderr or done.stdout
+        if any(words in log for words in _OUT_OF_MEMORY):
+            log += f"\nerror: the compiler asked for more than the {COMPILE_BYTES >> 20} MiB it may have"
+        raise error(what, log)
 
 
 @dataclass(frozen=True)
@@ -190,7 +215,12 @@ def runtime(compiler: Compiler) -> Runtime:
     """
     key = digest(compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + KERNEL_FLAGS), _own_files())
     sources = sorted(SOURCES.glob("*.cpp"))
-    target = make_entry(f"emulator-{key}", lambda made: _compile_all(compiler, sources, made))
+
+    def compile_into(made: Path) -> None:
+        LOGGER.info("building the emulator's runtime once (about 10 s) with %s", compiler.path)
+        _compile_all(compiler, sources, made)
+
+    target = make_entry(f"emulator-{key}", compile_into)
     made_of = {source.stem: target / (source.stem + ".o") for source in sources}
     objects = tuple(file for stem, file in made_of.items() if stem not in _ONLY_FOR_PROGRAMS)
     host_objects = tuple(file for stem, file in made_of.items() if stem not in _ONLY_FOR_KERNELS)

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from attndsl.emulator.errors import LaunchError
-from attndsl.target.costs import RATES
 
 _PIPES = ("S", "MTE2", "MTE1", "M", "FIX", "V", "MTE3")
 """Threads of a core, in the order in which data pass them."""
 
 
-def trace_events(lines: Iterator[str], clock: float = RATES["clock"].value) -> list[dict[str, Any]]:
-    """Chrome trace events from the emulator's records; times in microseconds.
+def trace_events(lines: Iterator[str], clock: float) -> list[dict[str, Any]]:
+    """Chrome trace events from the emulator's records; times in microseconds at ``clock`` cycles a second.
 
     One process a core, one thread a pipe. Instructions have the category "instruction" and are named after
     the API and its source line, time spent waiting has the category "wait". Launches follow each other.
@@ -74,10 +73,10 @@ def _names(core: int, label: str) -> Iterator[dict[str, Any]]:
         }
 
 
-def write_trace(records: Path, to: Path) -> None:
+def write_trace(records: Path, to: Path, clock: float) -> None:
     """The records of a run as one JSON document. Raises `LaunchError` when it cannot be written."""
     with records.open(errors="replace") as lines:
-        events = trace_events(iter(lines))
+        events = trace_events(iter(lines), clock)
     note = "predicted times, uncalibrated: see docs/emulator.md"
     document = {"displayTimeUnit": "ns", "otherData": {"note": note}, "traceEvents": events}
     try:

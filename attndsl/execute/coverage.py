@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from attndsl.base.errors import UserError
+from attndsl.codegen.samples.device_files import RUNTIME
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.emulator.kernel import MOST_STATEMENTS
 from attndsl.emulator.report import Report
@@ -71,7 +72,7 @@ class _Instrumented:
             if path.suffix not in _SUFFIXES or name.split("/")[0] not in ("op_kernel", "op_host"):
                 continue
             files[name] = path.read_text(encoding="utf-8")
-            if name.startswith("op_kernel/") and path.suffix != ".cpp":
+            if name.startswith("op_kernel/") and path.suffix != ".cpp" and name not in RUNTIME:
                 try:
                     files[name], found = instrument(files[name], count)
                 except NotUnderstood as error:

@@ -23,14 +23,13 @@ from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator.toolchain import require_compiler, run_compiler
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.backends import Backend
-from attndsl.target import ATLAS_A2
 
 Array = npt.NDArray[Any]
 _CTYPES = {"int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "float": ctypes.c_float}
 
 
-def run(call: Call, *, cores: int = ATLAS_A2.aic) -> tuple[Array, ...]:
-    """The outputs of a call, computed by the generated kernel on ``cores`` blocks at most.
+def run(call: Call, *, cores: int | None = None) -> tuple[Array, ...]:
+    """The outputs of a call, computed by the generated kernel on ``cores`` blocks at most, None: all.
 
     Raises:
         FindingsError: the emulator's checks found a defect in the kernel.
@@ -73,7 +72,12 @@ def execute(
     plan = plan_of(launch, folder)
     arguments = arguments_of(launch, plan.tiling)
     return kernel.run(
-        launch.blocks, arguments, knobs=knobs or emulator.Knobs(), tiling_key=plan.key, trace=trace
+        launch.blocks,
+        arguments,
+        knobs=knobs or emulator.Knobs(),
+        tiling_key=plan.key,
+        trace=trace,
+        device=launch.compiled.program.device,
     )
 
 

@@ -12,7 +12,6 @@ from attndsl.lowering.signature.specialisation import Specialisation, feature_na
 from attndsl.spec.operator.covering import choosable
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import default_specialization
-from attndsl.target import ATLAS_A2
 from attndsl.verify.cases.cases import WantedKernel
 
 
@@ -46,16 +45,17 @@ def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
 def _sizes(operator: Operator, special: Specialisation) -> dict[str, tuple[int, ...]]:
     """Head sizes that the kernel takes: whole fractals, mostly, and some that are padded."""
     found: dict[str, tuple[int, ...]] = {}
+    architecture = operator.device.architecture
     for axis, padded_size in (("D", special.padded_head_size), ("E", special.padded_value_size)):
         if padded_size is None:
             continue
-        whole = ATLAS_A2.whole_fractals
+        whole = architecture.whole_fractals
         near = (
             padded_size,
             padded_size,
             padded_size - 1,
             padded_size - 7,
-            padded_size - ATLAS_A2.fractal + 1,
+            padded_size - architecture.fractal + 1,
         )
         sizes = tuple(each for each in near if each > 0 and whole(each) == padded_size)
         found[str(operator.axis_extents[axis])] = sizes

@@ -17,7 +17,9 @@ class Scope(Enum):
     LOCAL = "local"
     """A variable of a function; in a spec, a size, a parameter or an index."""
     MEMBER = "member"
-    """What a kernel holds for all its functions: tiling fields, the core's own numbers, arrays."""
+    """What a kernel holds for all its functions: the core's own numbers, arrays."""
+    TILING = "tiling"
+    """A tiling field."""
     GLOBAL = "global"
     """A tensor in global memory."""
 

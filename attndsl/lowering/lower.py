@@ -19,19 +19,22 @@ from attndsl.lowering.phases import PhaseInput, Place, phases
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.work_partition import add_work_fields, place_workspace
+from attndsl.target import Device
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program
 from attndsl.tile.statements import Alloc, For, Let, Statement, seq
 
 
-def lower(computation: Computation, signature: KernelSignature, schedule: Schedule) -> Program:
+def lower(
+    computation: Computation, signature: KernelSignature, schedule: Schedule, device: Device
+) -> Program:
     """The joint tile program: all cores in one tree, without synchronisation or addresses.
 
     Raises:
         NotLowered: for a node without a rule.
     """
     inventory = Inventory()
-    contexts = attention_contexts(computation, signature, schedule, inventory)
+    contexts = attention_contexts(computation, signature, schedule, device, inventory)
     add_work_fields(contexts)
     inputs = [
         PhaseInput(context=context, modifiers=modifiers, contexts=contexts)
@@ -41,11 +44,12 @@ def lower(computation: Computation, signature: KernelSignature, schedule: Schedu
     body = hoist_scalar_loads(seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0])))
     return Program(
         name=signature.name,
+        device=device,
         summary=signature.summary,
         dtype=signature.dtype,
         parameters=signature.parameters,
         workspace=inventory.workspace,
-        tiling=(*inventory.fields, *place_workspace(inventory.workspace)),
+        tiling=(*inventory.fields, *place_workspace(inventory.workspace, device.architecture)),
         constants=(*inventory.constants, *_EXTREMES, *(_OF_INT8 if signature.dtype == "int8" else ())),
         body=body,
     )
@@ -81,7 +85,7 @@ def _item_loop(given: PhaseInput) -> Statement:
         Let(symbol=TASK, value=ITEM // context.splits),
         *context.rows.enter(context),
         *key_range(context),
-        *context.rows.rows_of_this_aiv(),
+        *context.rows.rows_of_this_aiv(context),
         *context.keys.enter(context),
         *context.values.enter(context),
         with_quantization(context, quantizations, with_query(context, on_rows)),

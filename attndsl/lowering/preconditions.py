@@ -16,6 +16,7 @@ from attndsl.expr.argument_facts import split_of
 from attndsl.graph import nodes
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import GRANULE, resolve
@@ -27,12 +28,10 @@ from attndsl.spec.contract.arguments import OutputSpec, TensorSpec
 from attndsl.spec.contract.layout import Layout
 from attndsl.spec.contract.split import BATCH, rows_from_end
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import ATLAS_A2
+from attndsl.target import Architecture
 
 # The io dtypes that cube and vector instructions of the lowering take.
 IO_DTYPES = ("float16", "bfloat16", "int8")
-# Largest padded head size: the distance of two fp32 rows is a repeat stride.
-LARGEST_HEAD = ATLAS_A2.max_repeat_stride * STATISTIC_LANES // ATLAS_A2.fractal * ATLAS_A2.fractal
 _TILES = (64, 128)
 
 
@@ -68,6 +67,11 @@ def candidate(
     return Candidate(operator, computation, dtype, layouts, head_sizes)
 
 
+def largest_head(architecture: Architecture) -> int:
+    """Largest padded head size: the distance of two fp32 rows is a repeat stride."""
+    return architecture.max_repeat_stride * STATISTIC_LANES // architecture.fractal * architecture.fractal
+
+
 Finding = tuple[str, SourceLine]
 Rule = Callable[[Candidate], Iterator[Finding]]
 
@@ -91,8 +95,9 @@ def the_cube_takes_the_io_dtype(c: Candidate) -> Iterator[Finding]:
 
 def rows_fit_an_instruction(c: Candidate) -> Iterator[Finding]:
     """Vector instructions step from row to row."""
-    if max(c.head_sizes) > LARGEST_HEAD:
-        yield f"head size {max(c.head_sizes)} (kernels take up to {LARGEST_HEAD})", c.computation.output.where
+    most = largest_head(c.operator.device.architecture)
+    if max(c.head_sizes) > most:
+        yield f"head size {max(c.head_sizes)} (kernels take up to {most})", c.computation.output.where
 
 
 def padding_is_added_last(c: Candidate) -> Iterator[Finding]:
@@ -148,10 +153,13 @@ def selections_see_all_keys(c: Candidate) -> Iterator[Finding]:
     attention = c.computation.attentions[0]
     if not isinstance(attention.keys, nodes.Packed):
         yield f"a selection from {type(attention.keys).__name__} keys", attention.keys.where
+    known = _known_numbers(c)
     for node in attention.modifiers:
-        kind = mask_kind(node) if isinstance(node, nodes.Replace) else None
-        if kind is not None and kind.skips_keys:
-            yield f"a selection under {kind.name}", node.where
+        if not isinstance(node, nodes.Replace):
+            continue
+        kind = mask_kind(node, known)
+        if kind.visible(node, known) is not None:
+            yield f"a selection under {kind.name}, which skips keys", node.where
 
 
 def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
@@ -159,7 +167,9 @@ def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
     selection = c.computation.selection
     if selection is None:
         return
-    most = resolve(c.operator.schedule_choices, c.operator.schedule_lines).rows_per_core
+    device = c.operator.device
+    schedule = resolve(c.operator.schedule_choices, device, c.operator.schedule_lines)
+    most = schedule.rows_per_core(device.architecture)
     heads, shared = c.operator.axis_extents["N"], c.operator.axis_extents["K"]
     names = {str(heads), str(shared)}
     rules = [each for each in c.operator.constraints if each.symbols() and each.symbols() <= names]
@@ -309,6 +319,11 @@ RULES: tuple[Rule, ...] = (
     tensors_have_the_io_dtype,
     output_follows_the_query,
 )
+
+
+def _known_numbers(c: Candidate) -> KnownNumbers:
+    floats = frozenset(spec.name for spec in c.operator.params if spec.type is float)
+    return KnownNumbers(floats, parameter_ranges(c.operator))
 
 
 def _spec(c: Candidate, output: nodes.Output) -> OutputSpec:

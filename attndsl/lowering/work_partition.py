@@ -9,7 +9,7 @@ from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.results.write_rows import may_split
 from attndsl.lowering.signature.host_scalars import CORES
-from attndsl.target import ATLAS_A2
+from attndsl.target import Architecture
 from attndsl.tile.buffers import GlobalTensor, item_bytes
 from attndsl.tile.program import TilingField, tiling_field_ref
 
@@ -48,7 +48,7 @@ def _splits(context: Context, cores: Expr) -> Expr:
     return maximum(1, minimum(cores // maximum(tasks, 1), ceil_div(capacity, schedule.tile_k)))
 
 
-def place_workspace(tensors: tuple[GlobalTensor, ...]) -> tuple[TilingField, ...]:
+def place_workspace(tensors: tuple[GlobalTensor, ...], architecture: Architecture) -> tuple[TilingField, ...]:
     """Consecutive byte offsets, each aligned for full Fixpipe rate.
 
     A tensor that the cores of one block share has a part for each block.
@@ -62,7 +62,7 @@ def place_workspace(tensors: tuple[GlobalTensor, ...]) -> tuple[TilingField, ...
     for tensor in tensors:
         start, part = f"{tensor.name}Offset", f"{tensor.name}Part"
         add(start, end, f"bytes from the workspace to the {tensor.meaning}")
-        size = round_up(tensor.elements * item_bytes(tensor.dtype), ATLAS_A2.workspace_alignment)
+        size = round_up(tensor.elements * item_bytes(tensor.dtype), architecture.workspace_alignment)
         if tensor.shared == "block":
             add(part, size, f"bytes of one block's {tensor.name}")
             size = tiling_field_ref(part) * tiling_field_ref("blocks")

@@ -5,10 +5,8 @@ Buffers never share memory, so their events need not know of each other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from attndsl.lowering.errors import DoesNotFit
-from attndsl.target import ATLAS_A2, MemorySpace
+from attndsl.target import Memory
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.program import Program
 
@@ -20,23 +18,27 @@ def plan_memory(program: Program) -> Program:
         DoesNotFit: naming the memory, what is needed, what is there and the largest buffer.
     """
     addresses: dict[Buffer, int] = {}
-    for space in (memory.space for memory in ATLAS_A2.memories):
-        buffers = [buffer for buffer in program.buffers() if buffer.space is space]
-        addresses |= _place(space, buffers, program.alignments())
+    for memory in program.device.architecture.memories:
+        addresses |= _place(memory, program)
     return program.with_(addresses=addresses)
 
 
-def _place(space: MemorySpace, buffers: list[Buffer], alignments: Mapping[Buffer, int]) -> dict[Buffer, int]:
-    memory = ATLAS_A2.memory(space)
+def _place(memory: Memory, program: Program) -> dict[Buffer, int]:
+    buffers = [buffer for buffer in program.buffers() if buffer.space is memory.space]
+    alignments = program.alignments()
     placed: dict[Buffer, int] = {}
     end = 0
     for buffer in buffers:
         placed[buffer] = -(-end // alignments[buffer]) * alignments[buffer]
-        end = placed[buffer] + buffer.slots * buffer.slot_stride
+        end = placed[buffer] + buffer.slots * program.slot_stride(buffer)
     if end > memory.usable:
         largest = max(buffers, key=lambda buffer: buffer.total_bytes)
         text = f"{largest.name} with {largest.slots} x {largest.slot_bytes} bytes"
         raise DoesNotFit(
-            space.value, end, memory.usable, text, "choose a smaller tile_k, rows, max_rows, base_n or base_k"
+            memory.space.value,
+            end,
+            memory.usable,
+            text,
+            "choose a smaller tile_k, rows, max_rows, base_n or base_k",
         )
     return placed

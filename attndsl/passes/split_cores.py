@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attndsl.expr import Symbol
-from attndsl.target import ATLAS_A2, Core, MemorySpace
+from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.pipeline_skew import guard
@@ -29,22 +29,19 @@ from attndsl.tile.statements import (
 
 def split_cores(program: Program) -> Program:
     """The program with one tree for the AIC and one for its AIVs."""
-    cores = {core: _drop_unused(_restrict(program.body, core)) for core in Core}
+    architecture = program.device.architecture
+    cores = {core: _drop_unused(_restrict(program.body, core, architecture)) for core in Core}
     return program.with_(cores=cores)
 
 
-def core_of(space: MemorySpace) -> Core:
-    """The core kind that owns an on-chip memory."""
-    return ATLAS_A2.memory(space).core
-
-
-def _owner(buffers: tuple[Buffer, ...]) -> Core:
-    owners = {core_of(buffer.space) for buffer in buffers}
+def _owner(buffers: tuple[Buffer, ...], architecture: Architecture) -> Core:
+    """The core kind that owns the memories of buffers."""
+    owners = {architecture.memory(buffer.space).core for buffer in buffers}
     assert len(owners) == 1, "buffers of one lifetime belong to one core kind"
     return owners.pop()
 
 
-def _restrict(body: Seq, core: Core) -> Seq:
+def _restrict(body: Seq, core: Core, architecture: Architecture) -> Seq:
     read = _tensors_of(body, core)
 
     def change(statement: Statement) -> Statement | None:
@@ -52,7 +49,7 @@ def _restrict(body: Seq, core: Core) -> Seq:
             return statement if statement.core is core else None
         if isinstance(statement, PickTensor) and statement.tensor.name not in read:
             return None
-        if isinstance(statement, Alloc) and _owner(statement.buffers) is not core:
+        if isinstance(statement, Alloc) and _owner(statement.buffers, architecture) is not core:
             return statement.body
         if isinstance(statement, For | If) and not _does_something(statement):
             return None

@@ -39,6 +39,10 @@ class IncompleteSpecError(SpecError):
     """A spec lacks something that it needs, such as an output."""
 
 
+class UnknownTargetError(SpecError):
+    """A spec names a device that there is not."""
+
+
 class SpecFileError(UserError):
     """A spec file cannot be read, raises, or holds no Operator."""
 

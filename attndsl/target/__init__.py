@@ -1,5 +1,17 @@
-"""The target as frozen data: memories, pipes, limits and rates, each with its source."""
+"""The devices and their architecture as frozen data, each number with its source."""
 
-from attndsl.target.atlas_a2 import ATLAS_A2, Core, Device, Memory, MemorySpace, Pipe
+from attndsl.target.architecture import Architecture, Core, Memory, MemorySpace, Pipe
+from attndsl.target.devices import DEFAULT_DEVICE, Device, UnknownDeviceError, device, device_names
 
-__all__ = ["ATLAS_A2", "Core", "Device", "Memory", "MemorySpace", "Pipe"]
+__all__ = [
+    "DEFAULT_DEVICE",
+    "Architecture",
+    "Core",
+    "Device",
+    "Memory",
+    "MemorySpace",
+    "Pipe",
+    "UnknownDeviceError",
+    "device",
+    "device_names",
+]

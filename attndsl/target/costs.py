@@ -1,4 +1,4 @@
-"""What operations of the device cost on Atlas A2, in cycles of the core: the one home of these numbers.
+"""What operations cost on devices of NPU architecture 2201, in cycles: the one home of these numbers.
 
 Operations are those of the device, not of an API: the emulator's model lists them (``attnemu/ops.h``) and
 takes this table with every launch; instructions of the tile IR name their operation by ``cost_key``.
@@ -157,19 +157,13 @@ COSTS: dict[str, Cost] = {**_LANES, **_VECTOR, **_MOVES, **_CUBE, **_SCALAR}
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A number of the device that belongs to no single operation."""
+    """A number of a device that belongs to no single operation."""
 
     value: float
     source: str
 
 
-_CLOCK = 1.8e9
 RATES: dict[str, Rate] = {
-    # cycles a second (INI of 910B2 and 910B3)
-    "clock": Rate(_CLOCK, "INI"),
-    # bytes a cycle of all cores together: 7 TB/s of mixed traffic through L2, 1.6 TB/s from HBM
-    "l2": Rate(7e12 / _CLOCK, "DEVKIT"),
-    "hbm": Rate(1.6e12 / _CLOCK, "DEVKIT"),
     # how many times longer a core's bytes take when they are not in L2
     "miss": Rate(2.0, "KPP"),
     # cycles a row of a UB bank group is taken: two operands in one group 2.034, 1.007 where groups differ
@@ -179,12 +173,13 @@ RATES: dict[str, Rate] = {
     # instructions that a pipe's queue holds; documented for MTE1 and M, taken for all
     "queue": Rate(32, "DEVKIT"),
 }
+"""Those that all devices share; the clock and bandwidths are each device's own."""
 
 LAUNCH_MICROSECONDS = 20.0
 """What a launch on all cores takes before the kernel works (DEVKIT: 20 to 21); not part of the timeline."""
 
 
-def cost_lines(costs: Mapping[str, Cost] = COSTS, rates: Mapping[str, Rate] = RATES) -> str:
+def cost_lines(costs: Mapping[str, Cost], rates: Mapping[str, Rate]) -> str:
     """The tables as the emulator reads them: ``cost OP TYPE HEAD PER_UNIT LATENCY``, ``rate NAME VALUE``."""
     lines = []
     for name, cost in costs.items():

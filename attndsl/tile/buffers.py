@@ -9,7 +9,7 @@ import numpy as np
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.expr import Const, Element, Expr, ExprLike, Load, Scope, as_expr
-from attndsl.target import ATLAS_A2, MemorySpace
+from attndsl.target import MemorySpace
 
 NUMPY_DTYPES: dict[str, np.dtype] = {
     "float32": np.dtype(np.float32),
@@ -56,12 +56,6 @@ class Buffer:
     def total_bytes(self) -> int:
         """Bytes of all slots."""
         return self.slots * self.slot_bytes
-
-    @property
-    def slot_stride(self) -> int:
-        """Bytes between the slots: the size of one, aligned as the memory asks for."""
-        alignment = ATLAS_A2.memory(self.space).alignment
-        return -(-self.slot_bytes // alignment) * alignment
 
     def region(
         self, offset: ExprLike = 0, rows: ExprLike = 1, cols: ExprLike | None = None, pitch: ExprLike = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from attndsl.expr import Const
-from attndsl.target import ATLAS_A2
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
@@ -111,7 +110,7 @@ def _event(event: SetEvent) -> str:
 def print_memory_map(program: Program) -> str:
     """Every on-chip buffer with its address, size and meaning, by memory."""
     lines = []
-    for memory in ATLAS_A2.memories:
+    for memory in program.device.architecture.memories:
         buffers = [buffer for buffer in program.buffers() if buffer.space is memory.space]
         lines.append(f"{memory.space.value} ({program.used_bytes(memory.space)} of {memory.usable} bytes)")
         for buffer in buffers:

@@ -8,7 +8,7 @@ from enum import Enum
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Named, Scope, Symbol
-from attndsl.target import ATLAS_A2, Core, MemorySpace
+from attndsl.target import Core, Device, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import Alloc, Seq, Statement
@@ -27,7 +27,7 @@ def tiling_field_ref(name: str) -> Symbol:
 
 def tiling_scalar(name: str) -> Symbol:
     """A tiling field as the kernel's code sees it."""
-    return Symbol(name, Scope.MEMBER)
+    return Symbol(name, Scope.TILING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ class Program:
 
     Attributes:
         name: the kernel's name.
+        device: the device that it is for.
         summary: one sentence on what it computes.
         dtype: the io dtype.
         parameters: global tensors in the kernel's argument order (inputs, then outputs).
@@ -86,6 +87,7 @@ class Program:
     """
 
     name: str
+    device: Device
     summary: str
     dtype: str
     parameters: tuple[GlobalTensor, ...]
@@ -128,11 +130,17 @@ class Program:
     @kept
     def alignments(self) -> Mapping[Buffer, int]:
         """Bytes that the address of each buffer is a multiple of: what its memory and its users ask for."""
-        found = {buffer: ATLAS_A2.memory(buffer.space).alignment for buffer in self.buffers()}
+        memory = self.device.architecture.memory
+        found = {buffer: memory(buffer.space).alignment for buffer in self.buffers()}
         for item in self.instructions():
             for buffer, alignment in item.alignments():
                 found[buffer] = max(found[buffer], alignment)
         return found
+
+    def slot_stride(self, buffer: Buffer) -> int:
+        """Bytes between the slots of a buffer: the size of one, aligned as the memory asks for."""
+        alignment = self.device.architecture.memory(buffer.space).alignment
+        return -(-buffer.slot_bytes // alignment) * alignment
 
     def used_bytes(self, space: MemorySpace) -> int:
         """Bytes of a memory up to the end of its last buffer, gaps between aligned buffers with them.
@@ -141,7 +149,7 @@ class Program:
         """
         return max(
             (
-                start + buffer.slots * buffer.slot_stride
+                start + buffer.slots * self.slot_stride(buffer)
                 for buffer, start in self.addresses.items()
                 if buffer.space is space
             ),

@@ -13,9 +13,10 @@ from itertools import pairwise
 from attndsl.base.errors import InternalError
 from attndsl.base.facts import kept
 from attndsl.expr import Element
-from attndsl.target import ATLAS_A2, Core
+from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
+from attndsl.tile.instructions.units import ARCHITECTURE
 from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program, Property
 from attndsl.tile.scalars import defined, free, loads_of, names_of, own_names
 from attndsl.tile.statements import (
@@ -55,15 +56,31 @@ def check(program: Program, after: str, established: Collection[Property]) -> Pr
     return program
 
 
+def _violations(item: Instruction, architecture: Architecture) -> tuple[str, ...]:
+    known = _known_violations(item)
+    if architecture not in known:
+        known[architecture] = tuple(item.violations(architecture))
+    return known[architecture]
+
+
 @kept
-def _violations(item: Instruction) -> tuple[str, ...]:
-    return tuple(item.violations())
+def _known_violations(item: Instruction) -> dict[Architecture, tuple[str, ...]]:
+    """What was found wrong with an instruction, by architecture; rules run again after every pass."""
+    return {}
+
+
+def instructions_are_the_devices(program: Program) -> Iterator[str]:
+    """The device has the architecture whose instructions the tile IR has."""
+    if program.device.architecture.name != ARCHITECTURE.name:
+        own = program.device.architecture.name
+        yield f"{program.device.name} has the architecture {own}, the instructions are of {ARCHITECTURE.name}"
 
 
 def operands_are_legal(program: Program) -> Iterator[str]:
     """Every instruction satisfies its own operand limits, as far as numbers are constant."""
+    architecture = program.device.architecture
     for item in program.instructions():
-        for problem in _violations(item):
+        for problem in _violations(item, architecture):
             yield f"'{item.describe()}' ({item.where}): {problem}"
 
 
@@ -177,11 +194,11 @@ def _name(statement: Statement) -> str:
 def flags_are_in_range(program: Program) -> Iterator[str]:
     """Cross-core flag ids stay clear of those that SyncAll uses; counters cannot overflow."""
     for name, flag in program.flags.items():
-        if not 0 <= flag < ATLAS_A2.cross_core_flags:
+        if not 0 <= flag < program.device.architecture.cross_core_flags:
             yield f"flag {name} has id {flag}"
     for loop in (item for item in program.statements() if isinstance(item, Pipelined)):
-        if max(loop.lags) + 1 > ATLAS_A2.cross_core_depth:
-            most = ATLAS_A2.cross_core_depth
+        most = program.device.architecture.cross_core_depth
+        if max(loop.lags) + 1 > most:
             yield f"{max(loop.lags) + 1} flags may be outstanding, a counter holds {most}"
 
 
@@ -252,12 +269,14 @@ def buffers_have_places(program: Program) -> Iterator[str]:
     end_of: dict[Buffer, int] = {}
     alignments = program.alignments()
     for buffer in program.buffers():
-        memory, start = ATLAS_A2.memory(buffer.space), program.addresses.get(buffer)
+        memory, start = program.device.architecture.memory(buffer.space), program.addresses.get(buffer)
         if start is None:
             yield f"{buffer.name} has no address"
             continue
-        end_of[buffer] = start + buffer.slots * buffer.slot_stride
-        if start % alignments[buffer] or (buffer.slots > 1 and buffer.slot_stride % alignments[buffer]):
+        end_of[buffer] = start + buffer.slots * program.slot_stride(buffer)
+        if start % alignments[buffer] or (
+            buffer.slots > 1 and program.slot_stride(buffer) % alignments[buffer]
+        ):
             yield f"{buffer.name} is at {start}, needs a multiple of {alignments[buffer]} in all its slots"
         if end_of[buffer] > memory.usable:
             yield f"{buffer.name} ends at {end_of[buffer]} of {memory.usable} bytes of {buffer.space.value}"
@@ -269,15 +288,17 @@ def buffers_have_places(program: Program) -> Iterator[str]:
 
 def events_have_ids(program: Program) -> Iterator[str]:
     """Every event has its ids among those of its pair of pipes."""
+    most = program.device.architecture.event_ids
     for item in program.statements():
-        if isinstance(item, SetEvent) and not 0 <= item.first_id <= ATLAS_A2.event_ids - item.ids:
-            yield f"event {item.name} has {item.ids} ids from {item.first_id} on, of {ATLAS_A2.event_ids}"
+        if isinstance(item, SetEvent) and not 0 <= item.first_id <= most - item.ids:
+            yield f"event {item.name} has {item.ids} ids from {item.first_id} on, of {most}"
 
 
 _FLAGS, _CORES = frozenset({Property.FLAGS}), frozenset({Property.CORES})
 _ADDRESSES, _EVENTS = frozenset({Property.ADDRESSES}), frozenset({Property.EVENTS})
 
 RULES: tuple[Rule, ...] = (
+    Rule(instructions_are_the_devices),
     Rule(operands_are_legal),
     Rule(stages_hold_their_core),
     Rule(lifetimes_share_slots),

@@ -13,6 +13,7 @@ from typing import Any
 
 from attndsl.base.errors import InternalError
 from attndsl.expr import ExprLike, Load
+from attndsl.target import Architecture
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.instructions.limits import Limit
 
@@ -33,7 +34,8 @@ class _Watched:
 class OperandLimits:
     """Holds the instructions of a launch against their limits, on whatever core they run."""
 
-    def __init__(self) -> None:
+    def __init__(self, architecture: Architecture) -> None:
+        self._architecture = architecture
         self._watched: dict[Instruction, _Watched] = {}
 
     def check(self, item: Instruction, scalars: Mapping[str, Any], value: Callable[[ExprLike], Any]) -> None:
@@ -44,7 +46,7 @@ class OperandLimits:
         """
         watched = self._watched.get(item)
         if watched is None:
-            watched = self._watched[item] = _watch(item)
+            watched = self._watched[item] = _watch(item, self._architecture)
         if watched.present is None:
             return
         present = watched.present(scalars)
@@ -60,8 +62,8 @@ class OperandLimits:
             watched.seen.add(present)
 
 
-def _watch(item: Instruction) -> _Watched:
-    limits = tuple(item.open_limits())
+def _watch(item: Instruction, architecture: Architecture) -> _Watched:
+    limits = tuple(item.open_limits(architecture))
     names = sorted({name for limit in limits for name in limit.value.symbols()})
     reads = any(isinstance(node, Load) for limit in limits for node in limit.value.walk())
     present = itemgetter(*names) if names else (tuple if limits else None)

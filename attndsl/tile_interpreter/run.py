@@ -20,7 +20,7 @@ from attndsl.expr import Expr, ExprLike
 from attndsl.expr.nodes import global_key
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.backends import Backend
-from attndsl.target import ATLAS_A2, Core
+from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
 from attndsl.tile.entry_size import sizes_of
 from attndsl.tile.instructions import Instruction
@@ -46,8 +46,8 @@ Array = npt.NDArray[Any]
 _WORKSPACE = "workspace"
 
 
-def run(call: Call, *, cores: int = ATLAS_A2.aic) -> tuple[Array, ...]:
-    """The outputs of a call, computed by the tile program on ``cores`` blocks at most."""
+def run(call: Call, *, cores: int | None = None) -> tuple[Array, ...]:
+    """The outputs of a call, computed by the tile program on ``cores`` blocks at most, None: all."""
     launch = prepare(call, cores)
     interpret(launch)
     return launch.outputs()
@@ -70,7 +70,7 @@ def interpret(launch: Launch, *, check_disjoint: bool = False) -> None:
     lists = {name: value for name, value in launch.arguments.items() if isinstance(value, tuple)}
     memory |= {sizes_of(name): tuple(entry.shape for entry in entries) for name, entries in lists.items()}
     memory[_WORKSPACE] = workspace
-    device = _Device(launch.blocks)
+    device = _Device(launch.blocks, launch.compiled.program.device.architecture)
     waiting = list(_cores(launch, memory, device, check_disjoint))
     while waiting:
         before = device.moves
@@ -90,7 +90,7 @@ def _cores(launch: Launch, memory: dict[str, Any], device: _Device, check: bool)
         shared = {**launch.tiling, "blockIndex": block, "blockCount": launch.blocks}
         cube = _CoreRun(Core.AIC, block, 0, {**shared, "subBlock": 0}, memory, device, check)
         yield cube.run(trees[Core.AIC])
-        for sub in range(ATLAS_A2.aiv_per_aic):
+        for sub in range(device.vectors):
             core = _CoreRun(Core.AIV, block, sub, {**shared, "subBlock": sub}, memory, device, check)
             yield core.run(trees[Core.AIV])
 
@@ -127,25 +127,28 @@ class _Device:
     """
 
     blocks: int
+    architecture: Architecture
     counters: dict[tuple[Core, int, int, int], int] = field(default_factory=dict)
     arrivals: dict[tuple[int, int, int], dict[int, int]] = field(default_factory=dict)
     moves: int = 0
-    limits: OperandLimits = field(default_factory=OperandLimits)
     trees: _Trees = field(default_factory=_Trees)
+
+    def __post_init__(self) -> None:
+        self.limits, self.vectors = OperandLimits(self.architecture), self.architecture.aiv_per_aic
 
     def raise_flag(self, core: _CoreRun, flag: SetCrossFlag) -> None:
         """Count an arrival; when all participants have arrived, the other side may go on."""
         if flag.mode == BLOCK_MODE and core.kind is Core.AIC:
-            for sub in range(ATLAS_A2.aiv_per_aic):
+            for sub in range(self.vectors):
                 self._count((Core.AIV, core.block, sub, flag.flag))
         elif flag.mode == BLOCK_MODE:
-            if self._all_arrived((2, core.block, flag.flag), core.sub, ATLAS_A2.aiv_per_aic):
+            if self._all_arrived((2, core.block, flag.flag), core.sub, self.vectors):
                 self._count((Core.AIC, core.block, 0, flag.flag))
         elif flag.mode == DEVICE_MODE:
-            number = core.block * ATLAS_A2.aiv_per_aic + core.sub
-            if self._all_arrived((0, 0, flag.flag), number, self.blocks * ATLAS_A2.aiv_per_aic):
+            number = core.block * self.vectors + core.sub
+            if self._all_arrived((0, 0, flag.flag), number, self.blocks * self.vectors):
                 for block in range(self.blocks):
-                    for sub in range(ATLAS_A2.aiv_per_aic):
+                    for sub in range(self.vectors):
                         self._count((Core.AIV, block, sub, flag.flag))
         else:
             raise InternalError(f"cross-core mode {flag.mode} is not interpreted")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +87,33 @@ def test_a_wrong_number_of_workers_is_refused(text: str, monkeypatch: pytest.Mon
 def test_the_number_of_workers_can_be_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTNDSL_WORKERS", "5")
     assert worker_count() == 5
+
+
+_ENDLESS = """
+import os, time
+from attndsl.base.jobs import fork_map
+def work(item):
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+list(fork_map(work, range(2), 2))
+"""
+
+
+def _runs(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux alone")
+def test_workers_end_with_the_process_that_forked_them() -> None:
+    with subprocess.Popen([sys.executable, "-c", _ENDLESS], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        workers = [int(parent.stdout.readline()) for _ in range(2)]
+        assert all(_runs(each) for each in workers)
+        parent.kill()
+    end = time.monotonic() + 60
+    while any(_runs(each) for each in workers) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not any(_runs(each) for each in workers)

@@ -30,6 +30,7 @@ from attndsl.cli.command_frame import (
     INTERRUPTED,
     OK,
     SCHEMA,
+    TERMINATED,
     WRONG_USAGE,
     run_command,
 )
@@ -147,7 +148,7 @@ def test_the_page_names_every_key_of_an_answer(command, name) -> None:
 def test_the_page_names_every_exit_code_and_the_version() -> None:
     page = PAGE.read_text()
     codes = {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
-    assert codes == {OK, FAILED, WRONG_USAGE, DEFECT, INTERRUPTED, CLOSED_PIPE}
+    assert codes == {OK, FAILED, WRONG_USAGE, DEFECT, INTERRUPTED, CLOSED_PIPE, TERMINATED}
     assert f"now {SCHEMA}." in page
 
 
@@ -308,6 +309,62 @@ def test_an_interrupt_ends_a_verification_soon() -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (INTERRUPTED, "attndsl: interrupted\n")
+
+
+COMPILER = """#!/bin/sh
+[ "$1" = --version ] && echo g++ && exit
+sleep 600 &
+echo $! > "$PIDS.$$.new" && mv "$PIDS.$$.new" "$PIDS.$$"
+wait
+"""
+
+
+def _alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [
+        (signal.SIGTERM, TERMINATED, "attndsl: terminated\n"),
+        (signal.SIGINT, INTERRUPTED, "attndsl: interrupted\n"),
+        (signal.SIGKILL, -signal.SIGKILL, ""),
+    ],
+)
+def test_compilers_and_temporary_folders_end_with_a_command(tmp_path, number, code, said) -> None:
+    """Also those that a compiler started in its turn; only a kill leaves folders behind."""
+    (tmp_path / "cxx").write_text(COMPILER)
+    (tmp_path / "cxx").chmod(0o755)
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "program.cpp").write_text(PROGRAM)
+    environment = {
+        "CXX": str(tmp_path / "cxx"),
+        "PIDS": str(tmp_path / "compiling"),
+        "TMPDIR": str(tmp_path / "tmp"),
+        "ATTNDSL_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    with _started("emulate", str(tmp_path / "program.cpp"), env={**os.environ, **environment}) as process:
+        end = time.monotonic() + 60
+        while len(found := [*tmp_path.glob("compiling.*[0-9]")]) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        children = [int(each.read_text()) for each in found]
+        assert len(children) >= 2 and all(_alive(each) for each in children)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    while any(_alive(each) for each in children) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(_alive(each) for each in children)
+    building = "attndsl: building the emulator's runtime once (about 10 s) with"
+    lines = errors.splitlines(keepends=True)
+    assert lines[0].startswith(building) and "".join(lines[1:]) == said and process.returncode == code
+    if number != signal.SIGKILL:
+        assert [*(tmp_path / "tmp").iterdir()] == []
+        assert [each.name for each in (tmp_path / "cache").iterdir()] == [disk_cache.TAG]
 
 
 @pytest.mark.parametrize(

@@ -60,11 +60,16 @@ def test_a_setting_chooses_among_kernels():
     ("shape", "options", "message"),
     [
         ({"num_head": 8}, {}, "unknown size 'num_head'; did you mean 'num_heads'"),
-        ({"D": 1000}, {}, "no legal call of incre_flash_attention was found with D=1000"),
+        (
+            {"D": 1000},
+            {},
+            "no legal call of incre_flash_attention was found with D=1000; in the way: .*at most 512",
+        ),
         (
             {"num_heads": 7, "num_key_value_heads": 2},
             {},
-            "no legal call.*; left open were B, .*S.*: give some",
+            "no legal call.*in the way: .*must be a multiple of num_key_value_heads; "
+            "left open were B, .*S.*: give some",
         ),
         ({}, {"features": ["mask"]}, "unknown optional tensor 'mask'"),
         ({}, {"dtype": "float64"}, "never float64; its dtypes are float16"),
@@ -73,6 +78,20 @@ def test_a_setting_chooses_among_kernels():
 def test_shapes_that_no_call_has(operator, shape, options, message):
     with pytest.raises(ProfileError, match=message):
         call_of_shape(operator, shape, **options)
+
+
+@pytest.mark.parametrize("mode", ["UNDEFINED", "PA_ENCODER"])
+def test_a_default_in_the_way_is_told(mode):
+    """A compressed mask is for 128 rows, unless it says that it is triangular."""
+    operator = load("self_attention").mode_named(mode)
+    shape, settings = {"batch": 1, "qRows": 512, "headNum": 2, "headSize": 16}, {"maskType": 3}
+    with pytest.raises(ProfileError, match="more than 128 queries") as caught:
+        call_of_shape(operator, shape, settings=settings)
+    said = str(caught.value)
+    assert "isTriuMask=0 (by default) does not go with that: '" in said and "add --set isTriuMask=1;" in said
+    call = call_of_shape(operator, shape, settings=settings | {"isTriuMask": 1})
+    assert call.params["isTriuMask"] == 1 and call.dims["qRows"] == 512
+    assert call_of_shape(operator, shape | {"qRows": 128}, settings=settings).params["isTriuMask"] == 0
 
 
 @needs_compiler

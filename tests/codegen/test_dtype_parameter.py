@@ -38,8 +38,9 @@ def test_both_print_the_same_text_and_instantiate_it_with_their_own_dtype() -> N
     assert "dtype T of query, key, value, attention_out: float16 or bfloat16" in texts[0][kernel_path(half)]
     entries = [text["op_kernel/incre_flash_attention_custom.cpp"] for text in texts]
     for entry, ctype in zip(entries, ("half", "bfloat16_t"), strict=True):
-        assert entry.count(f"incre_flash_attention_d64_attn_mask::Run<{ctype}>(") == 1
-        assert entry.count("::Run") == 1
+        assert entry.count("namespace chosen = incre_flash_attention_d64_attn_mask;") == 1
+        assert entry.count(f"chosen::IncreFlashAttentionKernel<{ctype}> kernel;") == 1
+        assert entry.count("kernel.Run(") == 1
 
 
 def test_the_operands_are_those_whose_dtype_differs() -> None:

@@ -52,5 +52,5 @@ def test_a_column_has_the_kernels_of_its_dtype(files, dtype, tmp_path):
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     wanted = sorted(SPELLED[name] for name in DTYPES if dtype in (None, name) for _ in range(2))
     assert len(re.findall(rf'included "{OP}_d64', text)) == len(wanted)
-    assert sorted(re.findall(rf"{OP}_d64\w*::Run<(\w+)>", text)) == wanted
+    assert sorted(re.findall(rf"chosen = {OP}_d64\w*;\s+chosen::\w+<(\w+)> kernel;", text)) == wanted
     assert text.count("TILING_KEY_IS") == len(wanted)

@@ -29,13 +29,13 @@ def stage(name: str, part: str, *lines: str, doc: str = "a tile") -> Function:
 OWN = stage(
     "ScoreTile",
     "Key",
-    "DataCopy(keyL1, keyGm_[tile * keyStrideT_]);",
+    "DataCopy(keyL1, keyGm_[tile * tiling_.keyStrideT]);",
     "CrossCoreSetFlag(kScoreRingKeyReady);",
 )
 SHARED = stage(
     "ScoreTile",
     "KeyShare",
-    "DataCopy(keyL1, keyShareGm_[tile * keyShareStrideU_]);",
+    "DataCopy(keyL1, keyShareGm_[tile * tiling_.keyShareStrideU]);",
     "CrossCoreSetFlag(kScoreRingKeyShareReady);",
 )
 BODY = ("    ScoreTileKey(tile);", "    ScoreTileKeyShare(tile);")
@@ -66,8 +66,8 @@ def test_names_of_each_attention_become_members():
     )
     assert [member.name for member in found.members] == ["keyGm", "keyStrideT", "scoreRingReady"]
     assert [segment.values for segment in found.segments] == [
-        ("keyGm_", "keyStrideT_", "kScoreRingKeyReady"),
-        ("keyShareGm_", "keyShareStrideU_", "kScoreRingKeyShareReady"),
+        ("keyGm_", "tiling_.keyStrideT", "kScoreRingKeyReady"),
+        ("keyShareGm_", "tiling_.keyShareStrideU", "kScoreRingKeyShareReady"),
     ]
     assert found.bodies[0][-2:] == (
         "    ScoreTile(keySegment, tile);",
@@ -93,8 +93,8 @@ def test_stages_that_differ_in_anything_else_stay_two(other):
 
 
 def test_a_name_that_stands_for_two_keeps_the_later_stage_apart():
-    """``keyStrideT_`` is each attention's own in the first pair, and the same for both in the second."""
-    second = [stage("Rows", part, "Copy(keyStrideT_);") for part in ("Key", "KeyShare")]
+    """``keyStrideT`` is each attention's own in the first pair, and the same for both in the second."""
+    second = [stage("Rows", part, "Copy(tiling_.keyStrideT);") for part in ("Key", "KeyShare")]
     found = shared(OWN, SHARED, *second)
     assert [item.name for item in found.functions[0]] == ["ScoreTile", "RowsKey", "RowsKeyShare"]
 

@@ -15,6 +15,7 @@ from attndsl.codegen.host.problem_members import (
     member_of,
     number_of_value,
 )
+from attndsl.codegen.host.problem_words import problem_words
 from attndsl.codegen.kernel_set.dispatch_guards import selectors_of
 from attndsl.codegen.kernel_set.kernel_request import (
     KernelRequest,
@@ -57,8 +58,22 @@ def takes(operator, special, problem):
     """The conditions, evaluated; sizes aside, which say nothing of the computation."""
     texts = [item.test for item in selectors_of(operator, special)]
     text = " and ".join(f"({each})" for each in texts if "headSize" not in each and "valueSize" not in each)
+    found = evaluated(text, problem=problem)
+    shown = [item.shown(problem_words(operator)) for item in selectors_of(operator, special)]
+    named = " and ".join(f"({each})" for each in shown if "headSize" not in each and "valueSize" not in each)
+    assert evaluated(named.replace("::", "."), problem=problem, values=values_of(operator)) == found
+    return found
+
+
+def evaluated(text, **names):
     text = text.replace("&&", " and ").replace("||", " or ").replace("!(", " not (")
-    return eval(text, {"problem": problem})
+    return bool(eval(text, names))
+
+
+def values_of(operator):
+    """The constants of the plan, by struct."""
+    words = problem_words(operator).values()
+    return SimpleNamespace(**{each.name: SimpleNamespace(**dict(each.constants)) for each in words})
 
 
 @pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)

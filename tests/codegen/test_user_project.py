@@ -109,14 +109,14 @@ def test_a_header_and_a_tiling_field_of_the_users_own(folder: Path) -> None:
         "tiling.keptTwice = 2 * (problem.N / problem.kvN);\n    tiling.group = ",
     )
     edit(folder / KERNEL, '#include "kernel_operator.h"', '#include "kernel_operator.h"\n#include "mine.h"')
-    edit(folder / KERNEL, "group_ = tiling.group;", "group_ = MINE(tiling);")
+    edit(folder / KERNEL, "tiling_ = tiling;", "tiling_ = tiling;\n        tiling_.group = MINE(tiling);")
     assert found(folder).ok
     (folder / "op_kernel/mine.h").write_text("#define MINE(tiling) ((tiling).keptTwice)\n")
     assert not found(folder).ok
 
 
 def test_a_kernel_that_does_not_compile_is_a_miss_with_its_line(folder: Path) -> None:
-    line = edit(folder / KERNEL, "group_ = tiling.group;", "group_ = tiling.grupp;")
+    line = edit(folder / KERNEL, "tiling_ = tiling;", "tiling_.grupp = 1;")
     message = found(folder, cases=1).misses[0].results[-1].message
     assert f"{Path(KERNEL).name}:{line}:" in message and "grupp" in message
 

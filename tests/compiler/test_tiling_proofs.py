@@ -10,8 +10,8 @@ from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.compiler.tiling_proofs import print_proofs, prove_tiling
 from attndsl.spec.operator.loader import shipped_names
-from attndsl.target import ATLAS_A2
 from attndsl.verify.cases.cases import Stream
+from tests.support.devices import ARCHITECTURE
 
 OPERATORS = shipped_names()
 
@@ -37,7 +37,7 @@ def test_all_fields_of_incre_flash_attention_are_proved() -> None:
     for name in ("blocks", "splits", "group", "headsPerTask", "tasks"):
         assert proofs[name].range[0] >= 1, name
     places = [proof for name, proof in proofs.items() if name.endswith(("Offset", "Part"))]
-    assert len(places) > 6 and all(proof.divisor % ATLAS_A2.workspace_alignment == 0 for proof in places)
+    assert len(places) > 6 and all(proof.divisor % ARCHITECTURE.workspace_alignment == 0 for proof in places)
     assert proofs["workspaceBytes"].range[1] < 2**50
     text = print_proofs(operator, special)
     assert "every field is proved to fit its type" in text and "multiple of 512" in text

@@ -75,6 +75,8 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < z.size(); ++i) xHost[i] = i;
   aclrtMalloc((void**)&xDevice, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
   aclrtMalloc(reinterpret_cast<void**>(&zDevice), bytes + 32, ACL_MEM_MALLOC_HUGE_FIRST);
+  if (mode == "unasked") { static_cast<volatile char*>(std::malloc(8ull << 30))[0] = 1; return 0; }
+  if (mode == "device") { void* p; aclrtMalloc(&p, 8ull << 30, ACL_MEM_MALLOC_HUGE_FIRST); return 0; }
   if (mode == "huge") { void* p; return aclrtMalloc(&p, 1ull << 40, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS; }
   if (mode == "touch") zDevice[0] = 1;
   aclrtMemcpy(xDevice, bytes, xHost, bytes, mode == "direction" ? ACL_MEMCPY_DEVICE_TO_HOST : ACL_MEMCPY_HOST_TO_DEVICE);
@@ -209,7 +211,13 @@ def test_ends_that_are_no_exit(program):
     report = program.run(["endless"], timeout=0.5)
     assert report.error is not None and "block 0 AIV0 before its first instruction" in report.error
     report = program.run(["bomb"], memory=4 << 30)
-    assert report.error is not None and "4096 MiB" in report.error
+    assert report.error is not None and "4096 MiB it may have" in report.error
+    assert report.error.endswith("; raise --memory")
+    report = program.run(["unasked"], memory=4 << 30)
+    assert report.error is not None and "refused memory: it may have 4096 MiB (--memory)" in report.error
+    report = program.run(["device"], memory=4 << 30)
+    assert [each.rule for each in report.findings] == ["out_of_memory"]
+    assert "the limit of 4096 MiB on the memory of this run allows (--memory)" in report.findings[0].message
     report = program.run(["touch"])
     assert report.error is not None and "zDevice, which is device memory" in report.error
     report = program.run(["chatter"], timeout=20)

@@ -26,6 +26,7 @@ from attndsl.emulator import (
     find_compiler,
     toolchain,
 )
+from attndsl.emulator.errors import WrongCompiler
 
 TEXT = """
 #include <cstdio>
@@ -376,12 +377,32 @@ def test_without_a_compiler(monkeypatch):
         build("int x;\n", entry="k")
 
 
-def test_compiler_of_the_environment_comes_first(monkeypatch):
+@pytest.mark.parametrize(
+    ("stated", "reason"),
+    [
+        ("/no/such/cxx -O2", "there is no such program"),
+        ("/bin/false", "does not answer to --version"),
+        ("g++ 'x", "No closing quotation"),
+        ("''", "there is no such program"),
+    ],
+)
+def test_a_compiler_that_is_stated_is_used_or_refused(monkeypatch, stated, reason):
+    """Nothing else is used in its place: whoever states one wants to know what it makes of the kernels."""
+    monkeypatch.setenv("CXX", stated)
+    for find in (find_compiler, toolchain.require_compiler):
+        with pytest.raises(WrongCompiler, match=reason) as caught:
+            find()
+        assert f"CXX={stated!r}" in str(caught.value)
+
+
+def test_the_compiler_that_is_stated_is_used(monkeypatch):
+    monkeypatch.setenv("CXX", "  ")
     compiler = find_compiler()
     assert compiler is not None and compiler.version
-    monkeypatch.setenv("CXX", "/bin/false")
-    assert find_compiler() is not None
-    assert toolchain._candidates()[0] == ("/bin/false",)
+    monkeypatch.setenv("CXX", f"env {compiler.path}")
+    stated = find_compiler()
+    assert stated is not None and stated.command == ("env", *compiler.command)
+    assert stated.version == compiler.version
 
 
 def test_knobs_are_those_of_the_device_model():

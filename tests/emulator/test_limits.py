@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import attndsl.emulator
-from attndsl.target import ATLAS_A2, MemorySpace
+from attndsl.target import MemorySpace
+from tests.support.devices import ARCHITECTURE
 
 ROOT = Path(attndsl.emulator.__file__).parent
 LIMITS = ROOT / "include" / "attnemu" / "limits.h"
@@ -19,26 +20,26 @@ SIZES = {
     "kL0bBytes": MemorySpace.L0B,
     "kL0cBytes": MemorySpace.L0C,
 }
-EXPECTED = {name: ATLAS_A2.memory(space).size for name, space in SIZES.items()} | {
-    "kSelectScratch": ATLAS_A2.memory(MemorySpace.UB).usable,
-    "kSystemWorkspace": ATLAS_A2.system_workspace,
-    "kBlock": ATLAS_A2.block,
-    "kRepeatBytes": ATLAS_A2.repeat,
-    "kFractal": ATLAS_A2.fractal * ATLAS_A2.block,
-    "kEventIds": ATLAS_A2.event_ids,
-    "kCrossCoreFlags": ATLAS_A2.cross_core_flags,
-    "kCounterMax": ATLAS_A2.cross_core_depth,
-    "kMaxRepeat": ATLAS_A2.max_repeat,
-    "kMaxNd2NzPitch": ATLAS_A2.max_nd2nz_pitch,
-    "kMaxNd2NzRows": ATLAS_A2.max_nd2nz_rows,
-    "kMaxNd2NzMatrices": ATLAS_A2.max_nd2nz_matrices,
-    "kMaxMmadSize": ATLAS_A2.max_mmad_size,
-    "kMaxCopyBlocks": ATLAS_A2.max_copy_blocks,
-    "kMaxHalfWord": ATLAS_A2.max_half_word,
-    "kMaxFixpipeColumns": ATLAS_A2.max_fixpipe_columns,
-    "kMaxFixpipeRows": ATLAS_A2.max_fixpipe_rows,
-    "kMaxMergeRecords": ATLAS_A2.max_merge_records,
-    "kMmadOverlapFractals": ATLAS_A2.mmad_overlap_fractals,
+EXPECTED = {name: ARCHITECTURE.memory(space).size for name, space in SIZES.items()} | {
+    "kSelectScratch": ARCHITECTURE.memory(MemorySpace.UB).usable,
+    "kSystemWorkspace": ARCHITECTURE.system_workspace,
+    "kBlock": ARCHITECTURE.block,
+    "kRepeatBytes": ARCHITECTURE.repeat,
+    "kFractal": ARCHITECTURE.fractal * ARCHITECTURE.block,
+    "kEventIds": ARCHITECTURE.event_ids,
+    "kCrossCoreFlags": ARCHITECTURE.cross_core_flags,
+    "kCounterMax": ARCHITECTURE.cross_core_depth,
+    "kMaxRepeat": ARCHITECTURE.max_repeat,
+    "kMaxNd2NzPitch": ARCHITECTURE.max_nd2nz_pitch,
+    "kMaxNd2NzRows": ARCHITECTURE.max_nd2nz_rows,
+    "kMaxNd2NzMatrices": ARCHITECTURE.max_nd2nz_matrices,
+    "kMaxMmadSize": ARCHITECTURE.max_mmad_size,
+    "kMaxCopyBlocks": ARCHITECTURE.max_copy_blocks,
+    "kMaxHalfWord": ARCHITECTURE.max_half_word,
+    "kMaxFixpipeColumns": ARCHITECTURE.max_fixpipe_columns,
+    "kMaxFixpipeRows": ARCHITECTURE.max_fixpipe_rows,
+    "kMaxMergeRecords": ARCHITECTURE.max_merge_records,
+    "kMmadOverlapFractals": ARCHITECTURE.mmad_overlap_fractals,
 }
 CONSTANT = re.compile(r"^constexpr \w+ (k\w+) = ([\d *]+);", re.MULTILINE)
 SPELLED = re.compile(r"\b(4095|16384|65535)\b|\b(?:64|128|184|192|512) \* 1024")

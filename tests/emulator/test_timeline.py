@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from attndsl.emulator import Argument, Kernel, LaunchError, Report, build_all
-from attndsl.target.costs import COSTS, RATES, Cost, Rate, cost_lines
+from attndsl.target.costs import COSTS, Cost, Rate, cost_lines
+from tests.support.devices import DEVICE
 
 OPS = Path(__file__).parents[2] / "attndsl" / "emulator" / "include" / "attnemu" / "ops.h"
 
 # Round numbers: nothing costs anything but copies (10 + 1 a 128-byte piece, results 5 later), additions of a
 # scalar (2 + 3 a repeat), exponentials (2 + 5 a repeat) and flags between cores (7 until they arrive).
+RATES = DEVICE.rates
 FREE = {name: Cost(0, 0, "test") for name in COSTS}
 SIMPLE = FREE | {
     "LoadUB": Cost(10, 1 / 128, "test", latency=5),

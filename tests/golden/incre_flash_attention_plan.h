@@ -1,12 +1,34 @@
-// How incre_flash_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How incre_flash_attention is launched: which kernel, how many blocks, which workspace. Plain
+// C++17, no CANN headers.
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_PLAN_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_PLAN_H
 
 #include <cstdint>
 
 #include "../op_kernel/incre_flash_attention_tiling.h"
+#include "arithmetic.h"
 
 namespace incre_flash_attention_host {
+
+// What numbers of a problem stand for.
+namespace values {
+struct QueryDtype {
+    static constexpr int64_t kFloat16 = 0;
+    static constexpr int64_t kBfloat16 = 1;
+};
+struct KeyLayout {
+    static constexpr int64_t kBsh = 0;
+    static constexpr int64_t kBnsd = 1;
+    static constexpr int64_t kPaged = 2;
+    static constexpr int64_t kPagedBnsd = 3;
+};
+struct ValueLayout {
+    static constexpr int64_t kBsh = 0;
+    static constexpr int64_t kBnsd = 1;
+    static constexpr int64_t kPaged = 2;
+    static constexpr int64_t kPagedBnsd = 3;
+};
+}  // namespace values
 
 // What the launch depends on.
 struct Problem {
@@ -34,7 +56,8 @@ struct Problem {
     int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -50,13 +73,20 @@ inline IncreFlashAttentionTiling OneBlock()
     return tiling;
 }
 
-inline IncreFlashAttentionTiling TileFloat16D64AttnMask(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+// What the launches of the kernels differ in. A form tells which of several expressions some fields
+// have.
+struct Kernel {
+    IncreFlashAttentionTilingKey key;
+    uint32_t scheduleMode;
+};
 
+// The tiling data of a launch; a kernel reads the fields that it needs.
+inline IncreFlashAttentionTiling Tile(const Problem &problem, [[maybe_unused]] const Kernel &kernel)
+{
+    using attndsl::MinOf;
+    using attndsl::MaxOf;
+    using attndsl::CeilDiv;
+    using attndsl::RoundUp;
     IncreFlashAttentionTiling tiling{};
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
@@ -64,23 +94,28 @@ inline IncreFlashAttentionTiling TileFloat16D64AttnMask(const Problem &problem)
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideT =
+        problem.keyLayout == values::KeyLayout::kBsh ? problem.kvN * problem.D : problem.D;
+    tiling.keyStrideK =
+        problem.keyLayout == values::KeyLayout::kBsh ? problem.D : problem.S * problem.D;
     tiling.keyStrideB =
-        problem.keyLayout == 0
+        problem.keyLayout == values::KeyLayout::kBsh
             ? problem.S * (problem.kvN * problem.D)
             : problem.kvN * (problem.S * problem.D);
     tiling.attnMaskStrideB = problem.S;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideT =
+        problem.valueLayout == values::ValueLayout::kBsh ? problem.kvN * problem.D : problem.D;
+    tiling.valueStrideK =
+        problem.valueLayout == values::ValueLayout::kBsh ? problem.D : problem.S * problem.D;
     tiling.valueStrideB =
-        problem.valueLayout == 0
+        problem.valueLayout == values::ValueLayout::kBsh
             ? problem.S * (problem.kvN * problem.D)
             : problem.kvN * (problem.S * problem.D);
     tiling.attentionOutStrideB = problem.N * problem.D;
@@ -109,11 +144,21 @@ inline IncreFlashAttentionTiling TileFloat16D64AttnMask(const Problem &problem)
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// A launch of a kernel, whose tiling data is `tiling`.
+inline Plan PlanOf(const Kernel &kernel, const IncreFlashAttentionTiling &tiling)
+{
+    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    plan.tiling.key = plan.key;
+    return plan;
+}
+
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
+    using Key = IncreFlashAttentionTilingKey;
     // incre_flash_attention_float16_d64_attn_mask
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 48 && problem.headSize <= 64 &&
         problem.attnMaskGiven != 0 &&
         problem.pseShiftGiven == 0 &&
@@ -123,9 +168,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100001040, 1, empty ? OneBlock() : TileFloat16D64AttnMask(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{Key::kFloat16D64AttnMask, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};
 }

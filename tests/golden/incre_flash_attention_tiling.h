@@ -1,8 +1,14 @@
-// Tiling data of incre_flash_attention: computed on the host, read by every core. Each kernel reads what it needs.
+// Tiling data of incre_flash_attention: computed on the host, read by every core. Each kernel reads
+// what it needs.
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
 
 #include <cstdint>
+
+// The kernels by their tiling keys.
+enum class IncreFlashAttentionTilingKey : uint64_t {
+    kFloat16D64AttnMask = 21904911100001040,
+};
 
 struct IncreFlashAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
@@ -34,7 +40,8 @@ struct IncreFlashAttentionTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
-    int64_t probRingOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing

@@ -20,6 +20,7 @@ from attndsl.lowering.signature.tensor_layouts import TensorLayout
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.printer import print_statement
 from attndsl.tile.statements import Statement, seq
+from tests.support.devices import DEVICE
 
 Change = Callable[[nodes.Node], nodes.Node]
 
@@ -50,11 +51,12 @@ def dense(name: str, channels: str = "D", **more: Any) -> nodes.Dense:
     return nodes.Dense(tensor=stored, axes=("B", "K", "T", channels), **more)
 
 
-def elementwise(op: str, *others: nodes.Node) -> Change:
-    """An operation of a value and others."""
+def elementwise(op: str, *others: nodes.Node, before: bool = False) -> Change:
+    """An operation of a value and others; ``before``: whether the others are its first operands."""
 
     def change(value: nodes.Node) -> nodes.Node:
-        return nodes.Elementwise(op=op, inputs=(value, *others), axes=value.axes)  # type: ignore[attr-defined]
+        inputs = (*others, value) if before else (value, *others)
+        return nodes.Elementwise(op=op, inputs=inputs, axes=value.axes)  # type: ignore[attr-defined]
 
     return change
 
@@ -136,7 +138,7 @@ def contexts(
     found = recognise((output,))
     schedule = Schedule(**{"tile_k": 128, **options})
     return attention_contexts(
-        found, signature(output, positions=positions, dtype=dtype), schedule, Inventory()
+        found, signature(output, positions=positions, dtype=dtype), schedule, DEVICE, Inventory()
     )
 
 

@@ -30,8 +30,9 @@ from attndsl.lowering.signature.kernel_signature import kernel_signature_of
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load_file
-from attndsl.target import ATLAS_A2, MemorySpace
+from attndsl.target import MemorySpace
 from attndsl.tile_interpreter import run as tile
+from tests.support.devices import ARCHITECTURE, DEVICE
 from tests.support.specials import compiled
 
 from .authored import call_of, with_schedule
@@ -56,10 +57,10 @@ def test_every_integer_is_legal_or_told_the_nearest(name, value):
             stated["max_rows"] = 16 * (value // 8)  # one step a core
         if name == "max_rows":
             stated["rows"] = 8
-        assert resolve(stated) == replace(Schedule(), **stated)
+        assert resolve(stated, DEVICE) == replace(Schedule(), **stated)
         return
     with pytest.raises(IllegalScheduleValue) as caught:
-        resolve({name: value})
+        resolve({name: value}, DEVICE)
     message = str(caught.value)
     assert f"{name}={value} must be an integer from " in message
     advice = int(message.rsplit(" ", 1)[1])
@@ -72,13 +73,13 @@ def test_every_integer_is_legal_or_told_the_nearest(name, value):
 )
 def test_other_types_are_refused(name, value):
     with pytest.raises(IllegalScheduleValue, match=f"{name}={re.escape(repr(value))} must be an integer"):
-        resolve({name: value})
+        resolve({name: value}, DEVICE)
 
 
 def test_auto_is_for_splits_and_cores():
-    assert resolve({"split_kv": "auto", "cores": "auto"}) == Schedule()
+    assert resolve({"split_kv": "auto", "cores": "auto"}, DEVICE) == Schedule()
     with pytest.raises(IllegalScheduleValue, match='or "auto"'):
-        resolve({"split_kv": "all"})
+        resolve({"split_kv": "all"}, DEVICE)
 
 
 @pytest.mark.parametrize(
@@ -177,13 +178,13 @@ def test_only_what_is_left_open_shrinks():
     schedule, seen = Schedule(), []
     while schedule is not None:
         seen.append((schedule.tile_k, schedule.slots, schedule.max_rows))
-        schedule = smaller(schedule, {})
+        schedule = smaller(schedule, {}, ARCHITECTURE)
     assert seen[:4] == [(512, 2, 64), (256, 2, 64), (128, 2, 64), (128, 1, 64)]
     assert seen[4:] == [(64, 1, 64), (64, 1, 32), (64, 1, 16)]
-    assert smaller(Schedule(), {"tile_k": 512}) == Schedule(slots=1)
-    assert smaller(Schedule(), {"tile_k": 512, "slots": 2}) == Schedule(max_rows=32)
-    assert smaller(Schedule(), {"tile_k": 512, "slots": 2, "max_rows": 64}) is None
-    assert smaller(Schedule(), {"slots": 2}) == Schedule(tile_k=256)
+    assert smaller(Schedule(), {"tile_k": 512}, ARCHITECTURE) == Schedule(slots=1)
+    assert smaller(Schedule(), {"tile_k": 512, "slots": 2}, ARCHITECTURE) == Schedule(max_rows=32)
+    assert smaller(Schedule(), {"tile_k": 512, "slots": 2, "max_rows": 64}, ARCHITECTURE) is None
+    assert smaller(Schedule(), {"slots": 2}, ARCHITECTURE) == Schedule(tile_k=256)
 
 
 def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
@@ -192,7 +193,9 @@ def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
     with pytest.raises(DoesNotFit) as caught:
         compile_operator(operator, special())
     interface = kernel_signature_of(operator, "float16", 128, frozenset())
-    program = lower(recognise(operator.graph(interface.present).outputs), interface, resolve(choices))
+    program = lower(
+        recognise(operator.graph(interface.present).outputs), interface, resolve(choices, DEVICE), DEVICE
+    )
     buffers = [buffer for buffer in program.buffers() if buffer.space is MemorySpace.UB]
     largest = max(buffers, key=lambda buffer: buffer.total_bytes)
     needed = sum(buffer.slots * -(-buffer.slot_bytes // 32) * 32 for buffer in buffers)
@@ -219,10 +222,10 @@ def test_steps_that_do_not_divide_the_rows_of_a_core(rows, max_rows, nearest):
     with pytest.raises(
         IllegalScheduleValue, match=f"rows={rows} must be a divisor of max_rows / 2"
     ) as caught:
-        resolve({"rows": rows, "max_rows": max_rows})
+        resolve({"rows": rows, "max_rows": max_rows}, DEVICE)
     assert int(str(caught.value).rsplit(" ", 1)[1]) in nearest
     for fitting in nearest:
-        assert resolve({"rows": fitting, "max_rows": max_rows}).rows == fitting
+        assert resolve({"rows": fitting, "max_rows": max_rows}, DEVICE).rows == fitting
 
 
 def test_more_rows_than_the_schedule_holds_are_several_tasks(tmp_path):
@@ -243,7 +246,7 @@ def test_as_many_rows_as_the_schedule_holds(tmp_path):
 
 def test_the_printed_schedule_tells_who_chose():
     stated = {"tile_k": 256, "split_kv": "auto"}
-    lines = describe(resolve(stated), stated).splitlines()
+    lines = describe(resolve(stated, DEVICE), stated).splitlines()
     found = {line.split()[0]: line.split(maxsplit=2)[1:] for line in lines}
     assert found["tile_k"] == ["256", "spec"]
     assert found["split_kv"] == ["auto", "spec"]
@@ -300,9 +303,9 @@ def test_buffers_lie_apart_aligned_and_inside(combination):
     program = compiled(*combination).program
     for name, (size, alignment) in MEMORIES.items():
         space = MemorySpace(name)
-        assert ATLAS_A2.memory(space).usable == size
+        assert ARCHITECTURE.memory(space).usable == size
         ranges = sorted(
-            (program.addresses[b], program.addresses[b] + b.slots * b.slot_stride)
+            (program.addresses[b], program.addresses[b] + b.slots * program.slot_stride(b))
             for b in program.buffers()
             if b.space is space
         )
@@ -310,5 +313,5 @@ def test_buffers_lie_apart_aligned_and_inside(combination):
         assert all(start % alignment == 0 for start, _ in ranges)
         assert all(end <= start for (_, end), (start, _) in pairwise(ranges))
     for buffer in program.buffers():
-        assert buffer.slot_stride >= buffer.slot_bytes
-        assert buffer.slot_stride % ATLAS_A2.memory(buffer.space).alignment == 0
+        assert program.slot_stride(buffer) >= buffer.slot_bytes
+        assert program.slot_stride(buffer) % ARCHITECTURE.memory(buffer.space).alignment == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from attndsl.expr import Const, Symbol
@@ -13,6 +15,7 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES, epilogue
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
+from tests.support.small_specs import assert_computes, packed_call, packed_spec
 
 from .builders import DECODING, PACKED, PADDED, attention, context, elementwise, lines, masked, scalar, tensor
 
@@ -84,7 +87,6 @@ def test_without_an_offset_nothing_is_added() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (elementwise("add", scalar(Const(1.0))), "'add' of the result"),
         (elementwise("multiply", tensor("x", ("N", "E"), "float32")), "'multiply' of the result"),
         (masked(Symbol("i") > Symbol("limit"), 0.0), "Replace of the result"),
         (masked(Symbol("i") >= Symbol("limit"), 1.0), "Replace of the result"),
@@ -122,3 +124,119 @@ def test_padded_positions_get_zeros_in_a_stage_of_their_own() -> None:
 def test_only_padded_batch_rows_have_positions_to_fill(query: tuple[str, ...]) -> None:
     with pytest.raises(NotLowered, match="batch rows that are not padded"):
         zero_padding(made(EXISTING, query=query))
+
+
+# Elementwise operations -------------------------------------------------------------------------------------
+
+C = scalar(Symbol("c"))
+SLOPE = tensor("slope", ("N",), "float32")
+
+
+@pytest.mark.parametrize(
+    ("change", "title", "statements"),
+    [
+        (elementwise("add", scalar(Const(1.0))), "result + 1.0", [f"Adds({ROWS}, 1.0)"]),
+        (elementwise("subtract", C), "result - c", [f"Adds({ROWS}, resultSubtract)"]),
+        (elementwise("divide", scalar(Const(4))), "result / 4", [f"Muls({ROWS}, 0.25)"]),
+        (
+            elementwise("divide", C),
+            "result / c",
+            ["Duplicate(c)", f"Div({ROWS}, numbersOfRows[chunk * headDimBucket])"],
+        ),
+        (
+            elementwise("subtract", C, before=True),
+            "c - result",
+            ["Duplicate(c)", f"Sub(numbersOfRows[chunk * headDimBucket], {ROWS})"],
+        ),
+        (elementwise("maximum", scalar(Const(0))), "result max 0", [f"Maxs({ROWS}, 0.0)"]),
+        (elementwise("exp"), "exp(result)", [f"Exp({ROWS})"]),
+        (elementwise("negate"), "-result", [f"Muls({ROWS}, -1.0)"]),
+    ],
+)
+def test_operations_with_a_number_of_the_call(
+    change: Callable[[nodes.Node], nodes.Node], title: str, statements: list[str]
+) -> None:
+    found = printed(made(change))
+    assert found[0].removeprefix("# ").startswith(f"result = {title}  (")
+    assert [line.split(" = ")[1] for line in found[1 : 1 + len(statements)]] == statements
+
+
+@pytest.mark.parametrize("op", ["sigmoid", "tanh"])
+def test_functions_of_several_instructions_have_scratch_of_their_own(op: str) -> None:
+    found = printed(made(elementwise(op)))
+    assert all("chunk * headDimBucket" in line for line in found if line.startswith("V     denominator"))
+    assert [line for line in found if line.startswith("V     denominatorOfRows[")]
+
+
+def test_a_divisor_of_each_head_is_spread_over_its_row() -> None:
+    found = printed(made(elementwise("divide", SLOPE)))
+    row, numbers = (f"{name}[headDimBucket]" for name in ("accumulator", "numbersOfRows"))
+    assert found[3] == f"V     {numbers} = Duplicate(slope[head * slopeStrideN])"
+    place = row.replace("[", "[row * headDimBucket + ")
+    assert found[4] == f"V     {place} = Div({place}, {numbers})"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            elementwise("add", tensor("x", ("E",), "float32")),
+            r"differs along \['E'\].*results take functions",
+        ),
+        (elementwise("add", tensor("x", ("N",), "float16")), "x of dtype float16, read as scalars"),
+        (lambda s: elementwise("multiply", s)(s), "'multiply' of the result by a function of itself"),
+        (
+            lambda s: elementwise("add", C)(quantized("scale")(s)),
+            "'add' of quantized results.*let it come before",
+        ),
+    ],
+)
+def test_operations_that_are_none_of_rows_are_refused(
+    change: Callable[[nodes.Node], nodes.Node], message: str
+) -> None:
+    with pytest.raises(NotLowered, match=message):
+        printed(made(change, query=PADDED))
+
+
+OUT = "out = attend.softmax(s) @ attend.packed(value, keys)"
+DECLARED = """
+slope = op.input("slope", "N", dtype="float32")
+gate = op.input("gate", "T1 N", dtype="float32", axes="S N")
+c = op.param("c", float, default=1.75)
+"""
+OPERATIONS_OF_ROWS = {
+    "a sum": "out + 0.5",
+    "a difference": "c - out * 2.0",
+    "a quotient": "out / c",
+    "a quotient by each head": "out / slope",
+    "a quotient of each head": "slope / attend.exp(out)",
+    "a number of each query and head": "out * gate + gate",
+    "tanh": "attend.tanh(out * slope) * c",
+    "sigmoid": "attend.sigmoid(out) - slope",
+    "limits": "attend.minimum(attend.maximum(-out, -0.25), c / 8)",
+}
+
+
+@pytest.mark.parametrize("split", [1, 3])
+@pytest.mark.parametrize("name", OPERATIONS_OF_ROWS)
+def test_elementwise_results_on_the_tile_program(tmp_path: Path, name: str, split: int) -> None:
+    """Of rows that one task finishes, and of those that are merged; one batch row has no keys."""
+    check_rows(tmp_path, name, "tile", f"tile_k=128, split_kv={split}")
+
+
+@pytest.mark.parametrize("name", ["tanh", "a quotient of each head", "a number of each query and head"])
+def test_elementwise_results_in_the_emulator(tmp_path: Path, name: str) -> None:
+    check_rows(tmp_path, name, "emulator", "tile_k=128")
+
+
+def check_rows(folder: Path, name: str, backend: str, schedule: str) -> None:
+    result = f'op.output("out", {OPERATIONS_OF_ROWS[name]}, like=query)'
+    used = [line for line in DECLARED.split("\n") if line.split(" =")[0] in OPERATIONS_OF_ROWS[name]]
+    op = packed_spec(folder, OUT, result, declared="\n".join(used), schedule=schedule)
+    rng = np.random.default_rng(3)
+    operands = {
+        "slope": np.array([0.5, -0.25, 1.5, 3.0], np.float32),
+        "gate": rng.standard_normal((44, 4)).astype(np.float32),
+    }
+    known = {each: value for each, value in operands.items() if f"{each} =" in "\n".join(used)}
+    assert_computes(op, backend, tolerance=8e-3, **packed_call([37, 5, 2], [300, 133, 0]), **known)

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from attndsl.expr import Const, Symbol
+from attndsl.expr import Const, Expr, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.key_range import key_range, tile_bounds
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier, share_loads_across_attentions
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.masks.mask_rules import MASK_KINDS, lower_mask
+from attndsl.lowering.masks.key_conditions import LARGEST
+from attndsl.lowering.masks.mask_kind import KnownNumbers
+from attndsl.lowering.masks.mask_rules import lower_mask, mask_kind
+from tests.support.small_specs import (
+    DECODE_RESULT,
+    DECODE_SCORES,
+    PACKED_RESULT,
+    assert_computes,
+    decode_call,
+    decode_spec,
+    packed_call,
+    packed_spec,
+)
 
-from .builders import DECODING, PADDED, attention, context, elementwise, lines, masked, scalar, tensor
+from .builders import DECODING, PADDED, attention, context, elementwise, lines, masked, scalar, tensor, text
 
 i, j, n, W = Symbol("i"), Symbol("j"), Symbol("n"), Symbol("W")
 CAUSAL = masked(j > i)
@@ -129,7 +143,10 @@ def test_bytes_of_positions_are_loaded_with_the_rows(axes: tuple[str, ...]) -> N
 
 def test_byte_masks_skip_no_keys() -> None:
     assert bounds(decoding(bytes_over("B", "T")))["keyEnd"] == "keyCapacity"
-    assert [kind.skips_keys for kind in MASK_KINDS.values()] == [True, False, False]
+    (node,) = context(attention(scores=[bytes_over("B", "T")])).attention.modifiers
+    assert isinstance(node, nodes.Replace)
+    kind = mask_kind(node, KnownNumbers())
+    assert (kind.name, kind.visible(node, KnownNumbers())) == ("a mask in bytes", None)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +155,10 @@ def test_byte_masks_skip_no_keys() -> None:
         (bytes_over("B", "N", "T"), r"over \(B, N, T\), mask,.*over \(T\) or \(B, T\) or \(Q, T\)"),
         (bytes_over("Q", "T"), "each batch row has one query"),
         (masked((j >= W) & (j <= W + 4)), "joins intervals that may leave a gap"),
-        (masked(nodes.Softmax(scores=tensor("x", ("T",)))), "a mask by Softmax"),
+        (
+            masked(nodes.Softmax(scores=tensor("x", ("T",)))),
+            r"a mask by Softmax has.*; write it as a condition on .* or as a mask in bytes",
+        ),
     ],
 )
 def test_masks_without_a_rule_are_refused(change: Callable[[nodes.Node], nodes.Node], message: str) -> None:
@@ -161,3 +181,133 @@ def test_two_masks_from_the_same_bytes_load_them_once() -> None:
     (found,) = share_loads_across_attentions([tuple(made)], c.where)
     assert [len(each.tile_loads) for each in found.each] == [1, 0]
     assert lines(found.each[1].load_tile(c)) == [] and len(found.tile_loads) == 1
+
+
+# Masks of single keys ---------------------------------------------------------------------------------------
+
+
+def test_a_period_is_tested_once_a_tile() -> None:
+    c = padded(masked(j % 4 != 1))
+    made = step(c)
+    assert (made.tile_loads, made.row_loads) == ((), ())
+    numbers, quotients = (
+        f"{name}[round_up(keys, repeatLanes)]" for name in ("keyTestNumbers", "keyTestQuotients")
+    )
+    assert lines(made.prepare_tile(c)) == [
+        "V     keyPlaces[128] = 0 + lane numbers",
+        f"V     {numbers} = Adds(keyPlaces[round_up(keys, repeatLanes)], firstKey % 4)",
+        f"V     {quotients} = Adds({numbers}, 0.5)",
+        f"V     {quotients} = Muls({quotients}, 0.25)",
+        f"V     {quotients} = Cast({quotients}) float32 CAST_FLOOR",
+        f"V     {quotients} = Muls({quotients}, -4)",
+        f"V     {numbers} = Add({numbers}, {quotients})",
+        f"V     keyTest0Bits0[ceil_div(keys, repeatLanes) * 8] bits = {numbers} EQ 1",
+    ]
+    assert lines(made.apply(c))[-1] == f"V     {LANES} = Select(keyTest0Bits0, {LANES}, -inf)"
+
+
+def test_a_period_from_the_query_is_tested_row_by_row() -> None:
+    c = padded(masked((i - j) % 4 >= 2))
+    assert len(lines(step(c).prepare_tile(c))) == 1  # the places of the keys
+    assert "    V     keyTestNumbers[round_up(keys, repeatLanes)] = Muls(" in text(step(c).apply(c))
+    assert "floor_mod(queryIndex - firstKey, 4)" in text(step(c).apply(c))
+
+
+def test_an_interval_beside_tests_is_filled_and_skipped() -> None:
+    c = padded(masked((j > i) | (j < i - W) | (j % 4 != 0)))
+    found = lines(step(c).apply(c))
+    assert found[0] == f"if {FIRST} + 1 < firstKey + keys or {LAST} - W > firstKey:"
+    assert [line for line in found if "Duplicate(-inf)" in line and "keyTest" not in line]
+    assert bounds(c) == bounds(padded(WINDOW))
+
+
+def test_a_test_or_an_interval_hides_by_bits_and_skips_what_both_bound() -> None:
+    both = masked(((j < i - W) & (j % 4 != 0)) | (j > i))  # shown: a window, or each fourth key before
+    c = padded(both)
+    found = text(step(c).apply(c))
+    assert " | " not in found and "= Or(" in found
+    assert bounds(c)["keyEnd"] == bounds(padded(CAUSAL))["keyEnd"] and "keyBegin" not in bounds(c)
+    assert "keyEnd" in bounds(c) and bounds(padded(masked(j % 4 != 0)))["keyEnd"] == "keyCapacity"
+
+
+def test_masks_of_single_keys_have_bits_of_their_own() -> None:
+    c = padded(masked(j % 4 != 0), masked(j // 8 % 2 == 0, -1e4))
+    names = [each.name for node in c.attention.modifiers for each in lower_mask(c, node).scratch]
+    assert {name for name in names if "Bits" in name} == {"keyTest0Bits0", "keyTest1Bits0"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        (
+            j % W == 0,
+            r"'W' in 'j % W' may be anything from 0 to inf.*; write a literal, or declare the parameter",
+        ),
+        (j % (i + 1) == 0, "divides by what differs by key, query, head or batch row"),
+        (j * j % 4 == 0, r"'j \* j' multiplies the key index by what is no literal.*compare j plus"),
+        (j % 4 == j // 4, "of two numbers that differ by key"),
+        (j % 4 < 1.5, "compares with numbers that are no integers.*declare parameters as int"),
+        (j * 4000 % 7 == 0, "numbers of keys that differ by 8.188e[+]06 in a tile"),
+        ((j % 2 == 0) | ((j < i) & (j >= 4)), "may leave a gap.*attend.merge"),
+    ],
+    ids=str,
+)
+def test_conditions_that_are_no_tests_of_keys_are_refused_with_the_forms(
+    condition: Expr, message: str
+) -> None:
+    with pytest.raises(NotLowered, match=message):
+        step(padded(masked(condition)))
+
+
+PERIODIC = {
+    "a residue": "s = s.where(j % 4 == 1)",
+    "a dilated window": "s = s.where((j % 8 < 3) & (j <= i + 150) & (j >= i + 20))",
+    "from the query back": "s = s.where((i - j) % 3 == 0)",
+    "window or each fifth": "s = s.where((j <= i) & ((j > i - 16) | (j % 5 == 0)))",
+    "blocks": "s = s.where((j // 16 + i // 16) % 2 == 0)",
+    "remainder of a remainder": "s = s.where(j * 3 % 100 // 7 % 2 != 1)",
+    "by head": "s = s.where(j % 4 == n % 4)",
+    "one key": "s = s.where((j != 7) & (2 * j - i != 40))",
+    "a parameter": "s = s.where((j + 2) % p == 0)",
+    "rows": "s = s.where((i % 2 == 0) | (j % 2 == 0))",
+    "made small": "s = s.replace(attend.condition(j % 3 == 0), -4.0).where(j % 7 != 5)",
+    "lengths": "s = s.where((j - first[b]) % 6 < 4)",
+}
+DECLARED = 'p = op.param("p", int, default=7, ge=1, le=64)\nfirst = op.lengths("first", "B")'
+
+
+@pytest.mark.parametrize("name", PERIODIC)
+def test_masks_of_single_keys_on_the_tile_program(tmp_path: Path, name: str) -> None:
+    op = packed_spec(tmp_path, PERIODIC[name], PACKED_RESULT, declared=DECLARED)
+    assert_computes(op, "tile", **packed_call([37, 5], [300, 133]), first=[5, 301])
+
+
+@pytest.mark.parametrize("name", ["a residue", "window or each fifth", "a parameter"])
+def test_masks_of_single_keys_in_the_emulator(tmp_path: Path, name: str) -> None:
+    op = packed_spec(tmp_path, PERIODIC[name], PACKED_RESULT, declared=DECLARED)
+    assert_computes(op, "emulator", **packed_call([37, 5], [300, 133]), first=[5, 301])
+
+
+@pytest.mark.parametrize("backend", ["tile", "emulator"])
+def test_keys_outside_of_the_interval_beside_a_test_are_not_read(tmp_path: Path, backend: str) -> None:
+    declared = 'p = op.lengths("p", "B")'
+    seen = "s = s.where((j < p[b] + 90) & (j >= p[b]) & (j % 3 == 0))"
+    op = decode_spec(tmp_path, DECODE_SCORES, seen, DECODE_RESULT, declared=declared)
+    call = decode_call(t=1000) | {"p": [450, 400]}
+    assert_computes(op, backend, **call)
+    holes = call | {name: call[name].copy() for name in ("key", "value")}
+    for name in ("key", "value"):
+        holes[name][:, :, :350], holes[name][:, :, 600:] = np.nan, np.nan
+    np.testing.assert_array_equal(op(**holes, backend=backend), op(**call, backend=backend))
+
+
+def test_quotients_of_lanes_are_exact_up_to_the_largest_numbers() -> None:
+    """``floor((x + 0.5) * (1 / d))`` in fp32, at the multiples of each divisor and around them."""
+    divisors = np.concatenate([np.arange(1, 2049), np.array([LARGEST // 2 - 1, LARGEST // 2])])
+    for divisor in divisors.tolist():
+        near = np.arange(0, LARGEST + divisor, divisor)[-2000:]
+        values = np.concatenate([near - 1, near, near + 1, -near[:2000], np.arange(-1030, 1030)])
+        values = values[np.abs(values) <= 2 * LARGEST - 1]
+        half = values.astype(np.float32) + np.float32(0.5)
+        found = np.floor(half * np.float32(1 / divisor))
+        np.testing.assert_array_equal(found, values // divisor)

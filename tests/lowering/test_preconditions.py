@@ -12,10 +12,11 @@ from attndsl.base.package_files import specs_dir
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import IllegalScheduleValue, NotLowered
 from attndsl.lowering.match.schedule_options import resolve
-from attndsl.lowering.preconditions import LARGEST_HEAD, RULES
+from attndsl.lowering.preconditions import RULES, largest_head
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
+from tests.support.devices import ARCHITECTURE, DEVICE
 from tests.support.small_specs import decode_spec
 
 SPEC = """
@@ -155,9 +156,11 @@ def test_every_rule_is_tested() -> None:
 def test_head_sizes_beyond_an_instruction_are_refused(tmp_path: Path) -> None:
     """``rows_fit_an_instruction``: rows of the largest head size, and one fractal more."""
     op = operator(tmp_path)
-    compile_operator(op, Specialisation(dtype="float16", padded_head_size=LARGEST_HEAD))
+    compile_operator(op, Specialisation(dtype="float16", padded_head_size=largest_head(ARCHITECTURE)))
     with pytest.raises(NotLowered, match=r"some_attention\.py:.*head size 2048 \(kernels take up to 2032\)"):
-        compile_operator(op, Specialisation(dtype="float16", padded_head_size=LARGEST_HEAD + 16))
+        compile_operator(
+            op, Specialisation(dtype="float16", padded_head_size=largest_head(ARCHITECTURE) + 16)
+        )
 
 
 SCALED = "q = (query * 0.5).cast(query)"
@@ -310,5 +313,5 @@ def test_a_bias_without_a_head_axis_is_refused(tmp_path: Path) -> None:
 
 def test_rows_must_divide_a_vector_core(tmp_path: Path) -> None:
     with pytest.raises(IllegalScheduleValue, match="nearest legal value is 8"):
-        resolve({"rows": 16, "max_rows": 48})
-    assert resolve({"rows": 8, "max_rows": 48}).rows == 8
+        resolve({"rows": 16, "max_rows": 48}, DEVICE)
+    assert resolve({"rows": 8, "max_rows": 48}, DEVICE).rows == 8

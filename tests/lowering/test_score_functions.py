@@ -9,7 +9,7 @@ import pytest
 from attndsl.compiler.compile import compile_operator
 from attndsl.graph.verifier import ARITY
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.scores.elementwise_ops import OPERATIONS
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.reference.arithmetic import OPERATIONS as MEANINGS
 from tests.support.small_specs import (

@@ -11,7 +11,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier, share_loads_across_attentions
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.scores.elementwise_ops import OPERATIONS
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.scores.score_rules import lower_modifier
 
 from .builders import DECODING, PADDED, attention, context, elementwise, lines, masked, scalar, tensor

@@ -23,6 +23,7 @@ from attndsl.lowering.results.write_rows import may_split, write_rows
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.tile.printer import print_program
 from attndsl.tile.statements import seq
+from tests.support.devices import DEVICE
 
 from .builders import (
     PADDED,
@@ -78,7 +79,7 @@ def merged_parts() -> nodes.Output:
 def test_the_joint_program_of_a_small_attention(golden: Callable[[str, str], None]) -> None:
     """Decoding with dense caches and a scale: what the lowering makes, whole."""
     output = attention(scores=[elementwise("multiply", scalar(Symbol("scale")))])
-    program = lower(recognise((output,)), signature(output), Schedule(tile_k=128, split_kv=1))
+    program = lower(recognise((output,)), signature(output), Schedule(tile_k=128, split_kv=1), DEVICE)
     golden("small_attention.joint.txt", print_program(program) + "\n")
 
 

@@ -26,6 +26,7 @@ from attndsl.tile.statements import (
     rewrite,
     seq,
 )
+from tests.support.devices import DEVICE
 from tests.support.specials import compiled
 
 from .trees import assert_prints
@@ -78,7 +79,7 @@ def program(stages: tuple[Stage, ...], lags: tuple[int, ...], workspace: tuple[G
     loop = Pipelined(var=TILE, extent=Symbol("tiles"), stages=stages, lags=lags)
     return Program(
         name="hand made", summary="", dtype="float16", parameters=(), workspace=workspace, tiling=(),
-        constants=(), body=seq(loop),
+        device=DEVICE, constants=(), body=seq(loop),
     )  # fmt: skip
 
 
@@ -230,7 +231,7 @@ def early(repeated: bool = False, late: bool = False) -> Program:
     body = seq(reader, first) if late else seq(first, reader)
     return Program(
         name="early", summary="", dtype="float16", parameters=(), workspace=(SCALED,), tiling=(),
-        constants=(), body=body,
+        device=DEVICE, constants=(), body=body,
     )  # fmt: skip
 
 
@@ -285,6 +286,7 @@ def test_a_stage_behind_all_begins_with_a_meeting(after_all_cores):
     body = seq(Stage(name=last.name, core=last.core, doc="", body=last.body, after_all_cores=after_all_cores))
     made = Program(
         name="last",
+        device=DEVICE,
         summary="",
         dtype="float16",
         parameters=(),

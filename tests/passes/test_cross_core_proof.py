@@ -40,6 +40,7 @@ from attndsl.tile.statements import (
     rewrite,
     seq,
 )
+from tests.support.devices import DEVICE
 from tests.support.specials import compiled
 
 TILE = Symbol("tile")
@@ -103,7 +104,7 @@ def program(*stages: Stage, lags: tuple[int, ...], workspace: tuple[GlobalTensor
     steps = Pipelined(var=TILE, extent=Symbol("tiles"), stages=stages, lags=lags)
     return Program(
         name="hand made", summary="", dtype="float16", parameters=(), workspace=workspace, tiling=(),
-        constants=(), body=seq(steps),
+        device=DEVICE, constants=(), body=seq(steps),
     )  # fmt: skip
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from attndsl.passes.events.synchronise import synchronise
-from attndsl.target import ATLAS_A2, Core
+from attndsl.target import Core
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import Barrier, Note, Seq, SetEvent, Statement, WaitEvent, as_seq, rewrite
 from attndsl.tile.verifier import events_balance
+from tests.support.devices import ARCHITECTURE
 from tests.support.specials import compiled
 
 from .trees import find_conflicts
@@ -45,7 +46,7 @@ def test_ids_are_within_the_hardware_and_apart(combination):
         for event in of_kind(tree, SetEvent):
             ids = taken.setdefault((event.source, event.target), {})
             for number in range(event.first_id, event.first_id + event.ids):
-                assert 0 <= number < ATLAS_A2.event_ids
+                assert 0 <= number < ARCHITECTURE.event_ids
                 assert ids.setdefault(number, event.name) == event.name
 
 

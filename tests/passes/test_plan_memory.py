@@ -7,15 +7,16 @@ import pytest
 from attndsl.expr import Const
 from attndsl.lowering.errors import DoesNotFit
 from attndsl.passes.plan_memory import plan_memory
-from attndsl.target import ATLAS_A2, Core, MemorySpace
+from attndsl.target import Core, MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Fill, SortGroups
 from attndsl.tile.program import Program
 from attndsl.tile.statements import seq
+from tests.support.devices import ARCHITECTURE
 
 from .trees import lifetime, program
 
-UB_BYTES = ATLAS_A2.memory(MemorySpace.UB).usable
+UB_BYTES = ARCHITECTURE.memory(MemorySpace.UB).usable
 
 
 def buffer(name: str, elements: int, slots: int = 1, space: MemorySpace = MemorySpace.UB) -> Buffer:

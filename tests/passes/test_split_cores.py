@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from attndsl.expr import Const, Symbol
-from attndsl.passes.split_cores import core_of, split_cores
+from attndsl.passes.split_cores import split_cores
 from attndsl.target import Core, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 from attndsl.tile.instructions import Instruction, LoadNz, LoadRows
@@ -26,6 +26,7 @@ from attndsl.tile.statements import (
     Statement,
     seq,
 )
+from tests.support.devices import ARCHITECTURE
 
 from .trees import GM, load, program, ub
 
@@ -199,7 +200,7 @@ ON_CHIP = [space for space in MemorySpace if space is not MemorySpace.GM]
 
 @pytest.mark.parametrize("space", ON_CHIP, ids=lambda space: space.value)
 def test_every_memory_on_chip_has_an_owner(space: MemorySpace) -> None:
-    assert core_of(space) is (Core.AIV if space is MemorySpace.UB else Core.AIC)
+    assert ARCHITECTURE.memory(space).core is (Core.AIV if space is MemorySpace.UB else Core.AIC)
 
 
 def test_the_joint_tree_stays_as_it_was():

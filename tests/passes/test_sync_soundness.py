@@ -33,6 +33,7 @@ from attndsl.tile.statements import (
     seq,
 )
 from attndsl.tile_interpreter.run import interpret
+from tests.support.devices import DEVICE
 from tests.support.specials import compiled
 
 from .trees import MTE2, MTE3, V, awaited, compute, fill, find_conflicts, load, loop, order, raised, store, ub
@@ -44,7 +45,7 @@ def synchronised(*body: Statement) -> Seq:
     """A vector core's tree with derived events and barriers."""
     program = Program(
         name="hand made", summary="", dtype="float32", parameters=(), workspace=(), tiling=(), constants=(),
-        body=seq(), cores={Core.AIV: seq(*body)},
+        device=DEVICE, body=seq(), cores={Core.AIV: seq(*body)},
     )  # fmt: skip
     return synchronise(program).cores[Core.AIV]
 

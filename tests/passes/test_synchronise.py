@@ -9,10 +9,11 @@ from attndsl.expr import Symbol
 from attndsl.lowering.errors import TooManyEvents
 from attndsl.passes.events import synchronise as module
 from attndsl.passes.events.synchronise import synchronise
-from attndsl.target import ATLAS_A2, Core, Pipe
+from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import LoadRows
 from attndsl.tile.statements import BLOCK_MODE, If, Seq, SetCrossFlag, SetEvent, Statement, seq
+from tests.support.devices import ARCHITECTURE
 
 from .trees import assert_prints, compute, fill, lifetime, load, loop, program, store, ub
 
@@ -154,8 +155,8 @@ def test_ids_are_counted_for_each_pair_of_pipes():
 
 def test_more_ids_than_a_pair_has_are_refused_by_number():
     """Each buffer with slots is an event of its own; eight ids are there, each takes two."""
-    buffers = [ub(f"b{number}", slots=2) for number in range(ATLAS_A2.event_ids // 2 + 1)]
-    with pytest.raises(TooManyEvents, match=rf"{ATLAS_A2.event_ids + 2}.*{ATLAS_A2.event_ids}"):
+    buffers = [ub(f"b{number}", slots=2) for number in range(ARCHITECTURE.event_ids // 2 + 1)]
+    with pytest.raises(TooManyEvents, match=rf"{ARCHITECTURE.event_ids + 2}.*{ARCHITECTURE.event_ids}"):
         synchronised(*(loop(lifetime(held, load(held), compute(Y, held))) for held in buffers))
     synchronised(*(loop(lifetime(held, load(held), compute(Y, held))) for held in buffers[:-1]))
 

@@ -12,6 +12,7 @@ from attndsl.tile.instructions import Fill, Instruction, LoadRows, Mmad, StoreRo
 from attndsl.tile.printer import print_statement
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Alloc, For, Seq, SetEvent, Statement, WaitEvent, seq
+from tests.support.devices import DEVICE
 
 V, MTE2, MTE3 = Pipe.V, Pipe.MTE2, Pipe.MTE3
 GM = GlobalTensor(name="gm", dtype="float32", role="input")
@@ -90,7 +91,7 @@ def program(*body: Statement, workspace: tuple[GlobalTensor, ...] = (), **more: 
     """A joint program of these statements alone; ``more`` has other attributes, such as ``cores``."""
     whole = Program(
         name="hand_made", summary="", dtype="float16", parameters=(), workspace=workspace, tiling=(),
-        constants=(), body=seq(*body),
+        device=DEVICE, constants=(), body=seq(*body),
     )  # fmt: skip
     return whole.with_(**more)
 

@@ -24,6 +24,7 @@ from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.program import Program, TilingField
 from attndsl.tile.statements import Seq
 from attndsl.tile_interpreter.run import interpret
+from tests.support.devices import DEVICE
 
 Array = np.ndarray[Any, Any]
 Value = Array | tuple[Array, ...]
@@ -48,7 +49,7 @@ def made(
     tiling = tuple(TilingField(name, "int64", Const(value), name) for name, value in sizes)
     lowered = Program(
         name="hand_made", summary="", dtype="float16", parameters=parameters, workspace=workspace,
-        tiling=tiling, constants=(), body=body,
+        device=DEVICE, tiling=tiling, constants=(), body=body,
     )  # fmt: skip
     joint, program = run_passes(lowered, PASSES)
     return replace(_shell(), joint=joint, program=program)
@@ -75,7 +76,8 @@ extern "C" __global__ __aicore__ void hand_made({parameters}GM_ADDR workspace, G
     REGISTER_TILING_DEFAULT({struct});
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     GET_TILING_DATA_WITH_STRUCT({struct}, tilingData, tiling);
-    {name}::Run({arguments}workspace, tilingData);
+    {name}::{kernel} kernel;
+    kernel.Run({arguments}workspace, tilingData);
 }}
 """
 
@@ -86,6 +88,7 @@ def emulate(made: Launch) -> emulator.Report:
     names = [tensor.name for tensor in compiled.program.parameters]
     text = _ENTRY.format(
         name=text_name(compiled),
+        kernel=kernel_text(compiled).class_name,
         struct=kernel_text(compiled).tiling_struct,
         parameters="".join(f"GM_ADDR {name}, " for name in names),
         arguments="".join(f"{name}, " for name in names),

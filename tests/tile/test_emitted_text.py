@@ -15,6 +15,7 @@ from attndsl.tile.instructions import (
     LoadRows,
     Unary,
 )
+from tests.support.devices import ARCHITECTURE
 
 from .bench import Bench
 from .emitted_cases import (
@@ -74,7 +75,7 @@ def _start() -> Bench:
 @pytest.mark.parametrize("name", VECTOR)
 def test_vector_instruction(name):
     item, bench = VECTOR[name], _start()
-    assert not list(item.violations())
+    assert not list(item.violations(ARCHITECTURE))
     report, found = FRAME.emulate(name, bench)
     assert set(report.finding_counts) <= _known_findings(name), report.findings[:3]
     item.run(bench)
@@ -132,7 +133,7 @@ def test_cube_instructions():
     report = cube_kernel(CUBE, (LEFT1, RIGHT1, LEFT0, RIGHT0, RESULT), CUBE_TENSORS).run(1, args)
     assert set(report.finding_counts) <= {"initcheck/undefined_value"}, report.findings[:3]
     for item in CUBE:
-        assert not list(item.violations())
+        assert not list(item.violations(ARCHITECTURE))
         item.run(bench)
     query, keys, cols = (values[item].astype(np.float32) for item in (QUERY, KEYS, VALUES))
     emulated = {arg.name: arg.array for arg in args}

@@ -1,13 +1,13 @@
 """Functions that are made of several instructions, held against float64 over all that fp32 can hold."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from attndsl.base.source_location import UNKNOWN_LINE
-from attndsl.lowering.scores.elementwise_ops import OPERATIONS
-from attndsl.tile.buffers import Buffer
+from attndsl.lowering.emit.loop_scalars import SPAN
+from attndsl.lowering.emit.shorthands import whole
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS
+from attndsl.tile.buffers import Region
 
 from .bench import Bench, buffer
 
@@ -21,15 +21,14 @@ def computed(op: str) -> np.ndarray:
     """The operation of all numbers, by the meanings of its instructions."""
     count, made = NUMBERS.size, {}
 
-    def beside_scores(name: str, meaning: str) -> Buffer:
-        return made.setdefault(name, buffer(name, "float32", count))
+    def scratch(name: str) -> Region:
+        return whole(made.setdefault(name, buffer(name, "float32", count)), 0, SPAN)
 
-    context = SimpleNamespace(beside_scores=beside_scores)
     values, bench = buffer("values", "float32", count), Bench(span=count)
     bench.put(values, NUMBERS)
     own = OPERATIONS[op].own
     assert own is not None
-    for instruction in own(context, values, UNKNOWN_LINE):
+    for instruction in own(whole(values, 0, SPAN), scratch, UNKNOWN_LINE):
         instruction.run(bench)
     return bench.slot(values)
 

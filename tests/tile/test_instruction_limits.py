@@ -19,6 +19,7 @@ from attndsl.tile.instructions import (
     WithScalar,
 )
 from attndsl.tile.instructions.vector import _BINARY, _SHIFTS, _UNARY, _WITH_SCALAR
+from tests.support.devices import ARCHITECTURE
 
 from .bench import Bench
 from .limit_cases import LIMITS, ONE, WITHOUT_TWIN, compare, f32, g32, i8, row, rows, u8
@@ -26,15 +27,15 @@ from .limit_cases import LIMITS, ONE, WITHOUT_TWIN, compare, f32, g32, i8, row, 
 
 @pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.name)
 def test_the_broken_operand_is_flagged_and_its_twin_is_not(limit):
-    assert any(limit.says in problem for problem in limit.broken.violations()), list(
-        limit.broken.violations()
+    assert any(limit.says in problem for problem in limit.broken.violations(ARCHITECTURE)), list(
+        limit.broken.violations(ARCHITECTURE)
     )
-    assert list(limit.legal.violations()) == []
+    assert list(limit.legal.violations(ARCHITECTURE)) == []
 
 
 def test_what_is_only_known_at_run_time_is_checked_there():
     unknown = Symbol("n")
-    assert list(Fill(dst=f32.region(unknown, 1, unknown), value=ONE).violations()) == []
+    assert list(Fill(dst=f32.region(unknown, 1, unknown), value=ONE).violations(ARCHITECTURE)) == []
 
 
 _XOR = Bitwise(op="Xor", dst=row(u8), first=row(u8), second=row(u8))
@@ -63,14 +64,14 @@ UNKNOWN: dict[str, tuple[Instruction, str]] = {
 
 @pytest.mark.parametrize("name", WITHOUT_TWIN)
 def test_further_illegal_operands(name):
-    assert list(WITHOUT_TWIN[name].violations())
+    assert list(WITHOUT_TWIN[name].violations(ARCHITECTURE))
 
 
 @pytest.mark.parametrize("kind", UNKNOWN)
 def test_an_operation_that_does_not_exist_is_refused_with_those_that_do(kind):
     item, says = UNKNOWN[kind]
-    assert any(problem.startswith(f"there is no {says}") for problem in item.violations())
-    assert not [item for item in _all_operations() if "there is no" in "".join(item.violations())]
+    assert any(problem.startswith(f"there is no {says}") for problem in item.violations(ARCHITECTURE))
+    assert not [item for item in _all_operations() if "there is no" in "".join(item.violations(ARCHITECTURE))]
 
 
 def _all_operations() -> list[Instruction]:
@@ -86,9 +87,11 @@ def test_every_operation_has_a_cost():
     """In cycles that grow with the work."""
     bench = Bench()
     for item in _all_operations():
-        assert item.cycles(bench) > COSTS[item.cost_key].head and item.units(bench) > 0, item.describe()
+        assert item.cycles(bench, COSTS) > COSTS[item.cost_key].head and item.units(bench) > 0, (
+            item.describe()
+        )
     short, long = (Unary(op="Exp", dst=row(f32, n), src=row(g32, n)) for n in (64, 640))
-    assert long.cycles(bench) - short.cycles(bench) == pytest.approx(9 * COSTS["Exp"].per_unit)
+    assert long.cycles(bench, COSTS) - short.cycles(bench, COSTS) == pytest.approx(9 * COSTS["Exp"].per_unit)
 
 
 def test_descriptions_are_one_line_and_name_the_operands():

@@ -20,6 +20,7 @@ from attndsl.expr import Const, as_expr
 from attndsl.target.costs import COSTS
 from attndsl.tile.instructions import Fixpipe, Instruction, LoadFractals, LoadNz, Mmad
 from attndsl.tile_interpreter.disjoint_check import touched_elements
+from tests.support.devices import ARCHITECTURE
 
 from .bench import Bench, buffer, tensor
 from .frame import cube_kernel
@@ -166,7 +167,7 @@ def test_mmad(rows, n, k, accumulate):
         initial=as_expr(not accumulate),
     )  # fmt: skip
     multiply.run(bench)
-    assert not list(multiply.violations())
+    assert not list(multiply.violations(ARCHITECTURE))
     expected = left.astype(np.int64) @ right.astype(np.int64) + (int(bench.fill) if accumulate else 0)
     for row, col in np.ndindex(m, n):
         assert bench.slot(c)[result_nz(row, col, m)] == expected[row, col]
@@ -196,7 +197,7 @@ def test_rows_of_positions_and_heads_in_one_load(dtype, by):
             matrices=as_expr(HEADS), src_matrix_pitch=as_expr(head_pitch), matrix_step=as_expr(1),
             row_step=as_expr(HEADS),
         )  # fmt: skip
-    assert not list(load.violations())
+    assert not list(load.violations(ARCHITECTURE))
     load.run(bench)
     expected = np.full(l1.elements, bench.fill, dtype)
     for position, head, col in np.ndindex(POSITIONS, HEADS, up(DEPTH, c0)):
@@ -289,7 +290,7 @@ def test_int8_products_on_the_emulator():
     report = cube_kernel(PROGRAM, (LEFT1, RIGHT1, LEFT0, RIGHT0, RESULT), TENSORS).run(1, args)
     assert set(report.finding_counts) <= {"initcheck/undefined_value"}, report.findings[:3]
     for item in PROGRAM:
-        assert not list(item.violations())
+        assert not list(item.violations(ARCHITECTURE))
         item.run(bench)
     wide = {item: array.astype(np.int32) for item, array in values.items()}
     emulated = {arg.name: arg.array for arg in args}
@@ -306,11 +307,13 @@ def test_int8_is_multiplied_32_deep_at_a_time():
         initial=Const(True),
     )  # fmt: skip
     head = COSTS["Product"].head
-    assert half.cycles(bench) - head == pytest.approx(2 * (deep.cycles(bench) - head))
+    assert half.cycles(bench, COSTS) - head == pytest.approx(2 * (deep.cycles(bench, COSTS) - head))
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_flags_its_breach_and_not_its_twin(name):
     broken, legal, says = LIMITS[name]
-    assert any(says in problem for problem in broken.violations()), list(broken.violations())
-    assert list(legal.violations()) == []
+    assert any(says in problem for problem in broken.violations(ARCHITECTURE)), list(
+        broken.violations(ARCHITECTURE)
+    )
+    assert list(legal.violations(ARCHITECTURE)) == []

@@ -26,6 +26,7 @@ from attndsl.tile.instructions import (
     SplitRecords,
     records,
 )
+from tests.support.devices import ARCHITECTURE
 
 from .bench import Bench
 from .frame import Frame
@@ -118,7 +119,7 @@ def _padding(item: Instruction, target) -> np.ndarray:
 @pytest.mark.parametrize("name", CASES)
 def test_the_text_does_what_numpy_does(name):
     item, bench = CASES[name], _start()
-    assert not list(item.violations())
+    assert not list(item.violations(ARCHITECTURE))
     report, found = FRAME.emulate(name, bench)
     allowed = {"initcheck/undefined_value"} if name.startswith("load") else set()
     assert set(report.finding_counts) <= allowed, report.findings[:3]
@@ -216,7 +217,7 @@ def test_lists_of_any_length_at_any_record():
         dst=MERGED.region(0, 1, 2 * (Symbol("m") + Symbol("n"))),
         first=records(RUNS, 32, Symbol("n")), second=records(RUNS, 37, Symbol("m")),
     )  # fmt: skip
-    assert not list(merge.violations())
+    assert not list(merge.violations(ARCHITECTURE))
     merge.run(bench)
     assert bench.slot(MERGED)[:40].tobytes() == bench.slot(RUNS)[74:114].tobytes()
     assert (bench.slot(MERGED)[40:] == _start().slot(MERGED)[40:]).all()
@@ -268,15 +269,17 @@ def test_columns_are_summed_by_adding_rows():
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_flags_its_breach_and_not_its_twin(name):
     broken, legal, says = LIMITS[name]
-    assert any(says in problem for problem in broken.violations()), list(broken.violations())
-    assert list(legal.violations()) == []
+    assert any(says in problem for problem in broken.violations(ARCHITECTURE)), list(
+        broken.violations(ARCHITECTURE)
+    )
+    assert list(legal.violations(ARCHITECTURE)) == []
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_costs_and_descriptions(name):
     item = CASES[name]
     empty = isinstance(item, FillInterval) and item.begin.evaluate({}) >= item.end.evaluate({})
-    assert item.cycles(Bench()) >= COSTS[item.cost_key].head and (item.units(Bench()) > 0) != empty
+    assert item.cycles(Bench(), COSTS) >= COSTS[item.cost_key].head and (item.units(Bench()) > 0) != empty
     text = item.describe()
     assert "\n" not in text
     assert all(target.name in text for target in (*item.reads(), *item.writes()))

@@ -13,7 +13,7 @@ from attndsl.base.errors import InternalError
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.lowering.signature.specialisation import Specialisation
-from attndsl.target import ATLAS_A2, Core, MemorySpace
+from attndsl.target import Core, MemorySpace
 from attndsl.tile import verifier
 from attndsl.tile.buffers import ScalarArray
 from attndsl.tile.instructions import Fill, LoadNz
@@ -35,6 +35,7 @@ from attndsl.tile.statements import (
     seq,
 )
 from attndsl.tile.verifier import RULES, check
+from tests.support.devices import ARCHITECTURE, DEVICE
 
 
 @lru_cache(maxsize=1)
@@ -42,6 +43,11 @@ def compiled() -> Compiled:
     features = frozenset({"attn_mask", "pse_shift"})
     special = Specialisation(dtype="float16", padded_head_size=128, features=features)
     return compile_operator(ops.incre_flash_attention, special)
+
+
+def of_another_architecture() -> Program:
+    other = replace(DEVICE, name="other", architecture=replace(ARCHITECTURE, name="dav-1"))
+    return compiled().program.with_(device=other)
 
 
 def in_core(core: Core, change: Callable[[Statement], Statement | None]) -> Program:
@@ -165,7 +171,7 @@ def _with_highest_flag(number: int) -> Program:
 
 
 def flag_of_sync_all() -> Program:
-    return _with_highest_flag(ATLAS_A2.cross_core_flags)
+    return _with_highest_flag(ARCHITECTURE.cross_core_flags)
 
 
 def _joint_with_lag(lag: int) -> Program:
@@ -178,7 +184,7 @@ def _joint_with_lag(lag: int) -> Program:
 
 
 def counter_overflow() -> Program:
-    return _joint_with_lag(ATLAS_A2.cross_core_depth)
+    return _joint_with_lag(ARCHITECTURE.cross_core_depth)
 
 
 def flag_nobody_waits_for() -> Program:
@@ -250,7 +256,7 @@ def buffer_off_a_block() -> Program:
 
 
 def buffer_outside_its_memory() -> Program:
-    return _moved("prob", ATLAS_A2.memory(MemorySpace.UB).usable - 32)
+    return _moved("prob", ARCHITECTURE.memory(MemorySpace.UB).usable - 32)
 
 
 def buffer_inside_another() -> Program:
@@ -274,13 +280,18 @@ def event_without_id() -> Program:
 
 
 def event_beyond_the_ids() -> Program:
-    return _with_event_ids(ATLAS_A2.event_ids)
+    return _with_event_ids(ARCHITECTURE.event_ids)
 
 
 BROKEN = (
     (verifier.operands_are_legal, misaligned_operand, "element offset is 4, needs a multiple of 8"),
     (verifier.stages_hold_their_core, stage_on_the_wrong_core, "runs on AIV"),
     (verifier.lifetimes_share_slots, slots_differ, "differ in slots"),
+    (
+        verifier.instructions_are_the_devices,
+        of_another_architecture,
+        "the instructions are of dav-2201",
+    ),
     (verifier.lifetimes_share_slots, two_groups, "partial belongs to two different lifetimes"),
     (verifier.slots_need_a_lifetime, slots_without_lifetime, "prob has 2 slots and no lifetime"),
     (verifier.scalars_are_defined, undefined_scalar, "scalar keys is used and defined nowhere"),
@@ -351,6 +362,6 @@ def test_a_tiling_field_of_another_name_hides_nothing():
 
 
 def test_the_highest_numbers_that_are_legal():
-    assert list(verifier.events_have_ids(_with_event_ids(ATLAS_A2.event_ids - 1))) == []
-    assert list(verifier.flags_are_in_range(_with_highest_flag(ATLAS_A2.cross_core_flags - 1))) == []
-    assert list(verifier.flags_are_in_range(_joint_with_lag(ATLAS_A2.cross_core_depth - 1))) == []
+    assert list(verifier.events_have_ids(_with_event_ids(ARCHITECTURE.event_ids - 1))) == []
+    assert list(verifier.flags_are_in_range(_with_highest_flag(ARCHITECTURE.cross_core_flags - 1))) == []
+    assert list(verifier.flags_are_in_range(_joint_with_lag(ARCHITECTURE.cross_core_depth - 1))) == []

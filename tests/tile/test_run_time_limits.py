@@ -13,12 +13,13 @@ from attndsl.base.source_location import SourceLine
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.expr import Const, Expr, ExprLike, Load, Symbol, as_expr
 from attndsl.spec.operator.loader import load_shipped
-from attndsl.target import ATLAS_A2, Core, MemorySpace
+from attndsl.target import Core, MemorySpace
 from attndsl.tile.instructions import Fill, Instruction, LoadNz
 from attndsl.tile.program import tiling_scalar
 from attndsl.tile.statements import Statement, as_seq, rewrite
 from attndsl.tile_interpreter.operand_limits import OperandLimits
 from attndsl.tile_interpreter.run import interpret
+from tests.support.devices import ARCHITECTURE
 
 from .bench import buffer, tensor
 
@@ -54,34 +55,34 @@ class Counting:
         return self.asked
 
 
-@pytest.mark.parametrize("pitch", [1, ATLAS_A2.max_nd2nz_pitch])
+@pytest.mark.parametrize("pitch", [1, ARCHITECTURE.max_nd2nz_pitch])
 def test_numbers_inside_their_field_pass(pitch: int) -> None:
-    Counting().check(OperandLimits(), LOAD, pitch=pitch)
+    Counting().check(OperandLimits(ARCHITECTURE), LOAD, pitch=pitch)
 
 
-@pytest.mark.parametrize("pitch", [0, ATLAS_A2.max_nd2nz_pitch + 1])
+@pytest.mark.parametrize("pitch", [0, ARCHITECTURE.max_nd2nz_pitch + 1])
 def test_a_number_outside_its_field_is_named(pitch: int) -> None:
     with pytest.raises(InternalError) as caught:
-        Counting().check(OperandLimits(), LOAD, pitch=pitch)
+        Counting().check(OperandLimits(ARCHITECTURE), LOAD, pitch=pitch)
     words = (LOAD.describe(), "some_spec.py:7", f"row pitch is pitch = {pitch}", "must be 1 to 65535")
     assert all(word in str(caught.value) for word in words)
 
 
 def test_an_offset_inside_a_block_is_named() -> None:
-    Counting().check(OperandLimits(), FILL, offset=16)
+    Counting().check(OperandLimits(ARCHITECTURE), FILL, offset=16)
     with pytest.raises(InternalError, match="element offset is offset = 12, needs a multiple of 8"):
-        Counting().check(OperandLimits(), FILL, offset=12)
+        Counting().check(OperandLimits(ARCHITECTURE), FILL, offset=12)
 
 
 def test_what_was_looked_at_is_not_looked_at_again() -> None:
-    limits, count = OperandLimits(), Counting()
+    limits, count = OperandLimits(ARCHITECTURE), Counting()
     assert [count.check(limits, FILL, offset=at, other=at) for at in (0, 8, 0, 8, 16)] == [1, 1, 0, 0, 1]
     with pytest.raises(InternalError):
         count.check(limits, FILL, offset=4)
 
 
 def test_numbers_in_memory_are_always_looked_at() -> None:
-    limits, starts = OperandLimits(), np.array([8])
+    limits, starts = OperandLimits(ARCHITECTURE), np.array([8])
     assert [Counting().check(limits, ADDRESSED, offset=0, starts=starts) for _ in range(2)] == [1, 1]
     starts[0] = 9
     with pytest.raises(InternalError, match="needs a multiple of 8"):

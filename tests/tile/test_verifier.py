@@ -8,7 +8,7 @@ import pytest
 
 from attndsl.base.errors import InternalError
 from attndsl.expr import Const, Expr, Symbol
-from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
+from attndsl.target import Core, MemorySpace, Pipe
 from attndsl.tile import verifier
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 from attndsl.tile.instructions import Fill, Instruction, LoadRows
@@ -31,6 +31,7 @@ from attndsl.tile.statements import (
     seq,
 )
 from attndsl.tile.verifier import RULES, check
+from tests.support.devices import ARCHITECTURE, DEVICE
 
 X = Buffer(name="x", space=MemorySpace.UB, dtype="float32", elements=64)
 Y = Buffer(name="y", space=MemorySpace.UB, dtype="float32", elements=64)
@@ -47,7 +48,7 @@ def program(*body: Statement, fields: tuple[str, ...] = (), **more: object) -> P
     cores = {Core.AIC: seq(), Core.AIV: seq(*body)}
     whole = Program(
         name="hand_made", summary="", dtype="float16", parameters=(), workspace=(), tiling=tiling,
-        constants=(), body=seq(), cores=cores,
+        device=DEVICE, constants=(), body=seq(), cores=cores,
     )  # fmt: skip
     return whole.with_(**more)
 
@@ -102,9 +103,15 @@ def nested(inner: Symbol) -> For:
     return For(var=I, end=Const(2), body=seq(For(var=inner, end=Const(2), body=seq(fill()))))
 
 
-SIZE = ATLAS_A2.memory(MemorySpace.UB).usable
-DEEPEST, MOST_FLAGS, IDS = ATLAS_A2.cross_core_depth, ATLAS_A2.cross_core_flags, ATLAS_A2.event_ids
+SIZE = ARCHITECTURE.memory(MemorySpace.UB).usable
+DEEPEST, MOST_FLAGS = ARCHITECTURE.cross_core_depth, ARCHITECTURE.cross_core_flags
+IDS = ARCHITECTURE.event_ids
+ALIEN = replace(DEVICE, name="alien", architecture=replace(ARCHITECTURE, name="dav-1"))
 CASES: dict[str, tuple[object, Program, Program, str]] = {
+    "a device of another architecture": (
+        verifier.instructions_are_the_devices, program(fill(), device=ALIEN), program(fill()),
+        "alien has the architecture dav-1, the instructions are of dav-2201",
+    ),
     "an operand off its block": (
         verifier.operands_are_legal, program(fill(offset=4)), program(fill(offset=8)),
         "element offset is 4, needs a multiple of 8",

@@ -24,9 +24,11 @@ OPERATORS = shipped_names()
 def check_lowers(operator, specialisation):
     """Raises NotLowered for one that has no kernel; without the passes, which take most of the time."""
     computation, interface = _recognised(operator, specialisation)
-    schedule = resolve(_stated(operator, required_options(computation)), operator.schedule_lines)
+    schedule = resolve(
+        _stated(operator, required_options(computation)), operator.device, operator.schedule_lines
+    )
     try:
-        lower(computation, interface, schedule)
+        lower(computation, interface, schedule, operator.device)
     except (DoesNotFit, NamesTaken):  # another schedule or other names will do
         compile_operator(operator, specialisation)
 

@@ -127,7 +127,7 @@ class _Checks:
             target=self._constraints(
                 "CheckTarget", "What kernels on the target take.", self.target, sizes=True
             ),
-            unchecked=tuple(self._unchecked()),
+            unchecked=tuple(dict.fromkeys(self._unchecked())),
         )
 
     def _function(self, name: str, doc: str, lines: Iterator[str], parameters: str) -> CheckFunction:

@@ -13,7 +13,7 @@ from attndsl.expr.reductions import Fold
 from attndsl.spec.contract.arguments import DTYPES, ParamSpec
 
 # Sizes and parameters may be negative here: quotients and remainders are rounded down by functions.
-_FUNCTIONS = {**FUNCTIONS, "//": "FloorDiv", "%": "Mod", "floor_mod": "Mod"}
+_FUNCTIONS = {**FUNCTIONS, "//": "FloorDiv", "%": "FloorMod"}
 
 
 class HostExpr:

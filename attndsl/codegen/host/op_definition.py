@@ -24,7 +24,6 @@ class AlikeNames(UserError, ValueError):
     """Two arguments or results whose names CANN does not tell apart."""
 
 
-SOCS = ("ascend910b", "ascend910_93")
 _ATTR = {int: "Int", float: "Float", bool: "Bool", str: "String"}
 _GETTER = {int: "GetInt", float: "GetFloat", bool: "GetBool", str: "GetStr"}
 
@@ -130,7 +129,7 @@ def definition(operator: Operator, kernels: Sequence[Compiled]) -> Definition:
         reads=tuple(_reads(names)),
         results=tuple(results_of(names)),
         updated=tuple(updated),
-        socs=SOCS,
+        socs=operator.device.architecture.socs,
         columns=len(columns),
         planned=bool(kernels),
     )

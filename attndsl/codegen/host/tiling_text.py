@@ -22,13 +22,15 @@ from attndsl.codegen.host.problem_members import (
     member_of,
     number_of_value,
 )
+from attndsl.codegen.host.problem_words import Words, problem_words, with_words
+from attndsl.codegen.host.tiling_function import Assigned, MergedFunction, Step, merged
 from attndsl.codegen.kernel.kernel import CXX_SCALARS, kernel_name
 from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, selectors
-from attndsl.codegen.kernel_set.tiling_keys import tiling_key
+from attndsl.codegen.kernel_set.tiling_keys import key_name, tiling_key
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal
 from attndsl.codegen.text.cxx_expressions import cxx_text
-from attndsl.codegen.text.scalar_helpers import Helper, used_helpers
+from attndsl.codegen.text.scalar_helpers import used_helpers
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Binary, Compare, Expr, Logic, Select, Symbol, binary, compare, select
 from attndsl.expr.reductions import Fold
@@ -54,23 +56,31 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class TilingStep:
+    """Assignments ``field = value``: one list for each number of ``form``, or one alone without a form."""
+
+    form: str
+    cases: tuple[tuple[tuple[str, str], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TilingFunction:
     """Fills the struct for the kernels that share it."""
 
     name: str
-    doc: str
-    rows: tuple[Row, ...]
+    steps: tuple[TilingStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedKernel:
-    """One kernel in the host's choice: when it is meant, its key, its function, its schedule mode."""
+    """One kernel in the host's choice: when it is meant, the name of its key, its function and the numbers
+    that this is called with: schedule mode, then forms."""
 
     name: str
     test: tuple[str, ...]
-    key: int
+    key: str
     function: str
-    mode: int
+    numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,46 +90,97 @@ class HostText:
     names: Names
     operator: str
     guard: str
+    keys: tuple[tuple[str, int], ...]
+    words: tuple[Words, ...]
     problem: tuple[Row, ...]
     fields: tuple[Row, ...]
+    forms: tuple[Row, ...]
     functions: tuple[TilingFunction, ...]
     kernels: tuple[PlannedKernel, ...]
-    helpers: tuple[Helper, ...]
+    helpers: tuple[str, ...]
 
 
 def host_text(kernels: Sequence[Compiled]) -> HostText:
     """The host side of the kernels of one operator."""
     operator = kernels[0].operator
-    names = names_of(operator)
-    functions: dict[tuple[Row, ...], TilingFunction] = {}
-    planned = []
-    for compiled in kernels:
-        rows = tuple(_filled(compiled))
-        suffix = kernel_name(compiled).removeprefix(f"{names.op}_")
-        if rows not in functions:
-            functions[rows] = TilingFunction(f"Tile{pascal(suffix)}", "", rows)
-        planned.append(
-            PlannedKernel(
-                kernel_name(compiled),
-                tuple(item.test for item in selectors(compiled)),
-                tiling_key(compiled),
-                functions[rows].name,
-                BATCH_MODE if waits_for_all(compiled) else 0,
-            )
-        )
-    if len({each.key for each in planned}) != len(planned):
-        raise InternalError(f"two kernels of {operator.name} have the same tiling key")
+    names, words = names_of(operator), problem_words(operator)
+    keys = tuple((key_name(compiled), tiling_key(compiled)) for compiled in kernels)
+    if len({key for _, key in keys}) != len(keys) or len({name for name, _ in keys}) != len(keys):
+        raise InternalError(f"two kernels of {operator.name} have the same tiling key, or name of it")
+    functions, forms, planned = _tiling_functions(kernels, words)
     values = [field.value for compiled in kernels for field in compiled.program.tiling]
+    problem = tuple(problem_rows(kernels))
+    members = {row.name for row in problem}
     return HostText(
         names=names,
         operator=comment(operator.name),
         guard=f"ATTNDSL_{names.op.upper()}",
-        problem=tuple(problem_rows(kernels)),
+        keys=keys,
+        words=tuple({each.name: each for each in words.values() if each.member in members}.values()),
+        problem=problem,
         fields=tuple(_fields(kernels)),
-        functions=tuple(functions.values()),
-        kernels=tuple(planned),
+        forms=forms,
+        functions=functions,
+        kernels=planned,
         helpers=used_helpers(values),
     )
+
+
+def _tiling_functions(
+    kernels: Sequence[Compiled], words: Mapping[str, Words]
+) -> tuple[tuple[TilingFunction, ...], tuple[Row, ...], tuple[PlannedKernel, ...]]:
+    """One tiling function, more only where kernels compute their fields in orders that exclude each other."""
+    families: list[list[Compiled]] = []
+    found: list[MergedFunction] = []
+    tilings = {id(each): tuple(_assigned(each, words)) for each in kernels}
+    for compiled in kernels:
+        for place, family in enumerate(families):
+            if (both := merged([tilings[id(each)] for each in (*family, compiled)])) is not None:
+                family.append(compiled)
+                found[place] = both
+                break
+        else:
+            alone = merged([tilings[id(compiled)]])
+            if alone is None:
+                raise InternalError(f"{kernel_name(compiled)}: tiling fields need each other")
+            families.append([compiled])
+            found.append(alone)
+    functions, planned, spelled = [], {}, _spelled(kernels, words)
+    names = list(dict.fromkeys(form.name for function in found for form in function.forms))
+    for place, (family, function) in enumerate(zip(families, found, strict=True)):
+        name = "Tile" if not place else f"Tile{place + 1}"
+        functions.append(TilingFunction(name, tuple(_printed_step(step, spelled) for step in function.steps)))
+        own = [form.name for form in function.forms]
+        for compiled, chosen in zip(family, function.chosen, strict=True):
+            numbers = dict(zip(own, chosen, strict=True))
+            mode = BATCH_MODE if waits_for_all(compiled) else 0
+            planned[id(compiled)] = PlannedKernel(
+                kernel_name(compiled),
+                tuple(item.shown(words) for item in selectors(compiled)),
+                key_name(compiled),
+                name,
+                (mode, *(numbers.get(form, 0) for form in names)),
+            )
+    fields: dict[str, tuple[str, ...]] = {}
+    for form in (form for function in found for form in function.forms):
+        fields.setdefault(form.name, form.fields)
+    forms = tuple(Row("int32_t", name, f"of {', '.join(fields[name])}") for name in names)
+    return tuple(functions), forms, tuple(planned[id(each)] for each in kernels)
+
+
+def _spelled(kernels: Sequence[Compiled], words: Mapping[str, Words]) -> dict[str, str]:
+    """The names in values of tiling fields as the tiling function has them."""
+    found = {name: text for each in words.values() for name, text in each.spelled.items()}
+    for compiled in kernels:
+        fields = compiled.program.tiling
+        found |= {name: f"problem.{member_of(name)}" for name in outside_names(fields)}
+        found |= {tiling_field_ref(field.name).name: f"tiling.{field.name}" for field in fields}
+    return found
+
+
+def _printed_step(step: Step, spelled: Mapping[str, str]) -> TilingStep:
+    cases = tuple(tuple((item.name, cxx_text(item.value, spelled)) for item in case) for case in step.cases)
+    return TilingStep(step.form, cases)
 
 
 def waits_for_all(compiled: Compiled) -> bool:
@@ -226,14 +287,10 @@ def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
             seen[field.name] = field.ctype
 
 
-def _filled(compiled: Compiled) -> Iterator[Row]:
-    outside = outside_names(compiled.program.tiling)
-    spelled = {name: f"problem.{member_of(name)}" for name in outside}
+def _assigned(compiled: Compiled, words: Mapping[str, Words]) -> Iterator[Assigned]:
+    """The fields of a kernel over the problem's symbols and the fields before them."""
     for field in compiled.program.tiling:
-        symbol = tiling_field_ref(field.name).name
-        value = cxx_text(measured(field.value), spelled)
-        yield Row(CXX_SCALARS[field.ctype], field.name, "", value)
-        spelled[symbol] = f"tiling.{field.name}"
+        yield Assigned(field.name, with_words(measured(field.value), words))
 
 
 def _ctype(name: str, operator: Operator) -> str:

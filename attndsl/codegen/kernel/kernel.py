@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from attndsl.base.reserved_names import plain
 from attndsl.codegen.kernel.dtype_parameter import DTYPES, LONGEST_SUFFIX, dtype_parameter, text_name
@@ -18,16 +20,25 @@ from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Const, Expr
+from attndsl.graph.branch_conditions import decisions
 from attndsl.lowering.signature.kernel_names import kernel_suffix
-from attndsl.lowering.signature.specialisation import Specialisation, feature_names
+from attndsl.lowering.signature.specialisation import (
+    Specialisation,
+    feature_names,
+    kernel_inputs,
+    settings_of,
+)
 from attndsl.spec.contract.contract import Contract
+from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import spelled
-from attndsl.target import ATLAS_A2, Core
+from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
-from attndsl.tile.program import Program, TilingField
+from attndsl.tile.program import Program
 from attndsl.tile.scalars import expressions
 from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
 
+_DECLARED = 96
+"""Columns of a line of declarations."""
 CXX_SCALARS = {"int64": "int64_t", "float32": "float"}
 
 
@@ -43,11 +54,11 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class BufferRow:
-    """A line of the buffer map."""
+    """A line of the buffer map: an address, derived from the buffer before, and the bytes of a slot."""
 
     name: str
     address: str
-    slot_name: str
+    bytes_name: str
     slot_bytes: int
     slots: int
     dtype: str
@@ -57,16 +68,24 @@ class BufferRow:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTable:
-    """One on-chip memory: its buffers and how the kernel reaches it."""
+    """One on-chip memory: its buffers, how the kernel reaches it, and the constant that says where they end.
+
+    ``alignment``: what all addresses are multiples of.
+    """
 
     space: str
     core: str
     member: str
-    storage: str
-    position: str
-    used: int
+    end: str
+    end_address: str
     usable: int
+    alignment: int
     rows: tuple[BufferRow, ...]
+
+    @property
+    def aligned(self) -> list[str]:
+        """The lines of a sum of bits: all addresses together."""
+        return textwrap.wrap(" | ".join(row.name for row in self.rows), _DECLARED - 8)
 
     @property
     def single(self) -> tuple[BufferRow, ...]:
@@ -118,7 +137,7 @@ class KernelText:
     events: tuple[tuple[str, tuple[Constant, ...]], ...]
     flags: tuple[Constant, ...]
     tensors: tuple[TensorMember, ...]
-    scalars: tuple[TilingField, ...]
+    buffers: tuple[str, ...]
     slots: tuple[str, ...]
     arrays: tuple[ArrayMember, ...]
     members: tuple[Member, ...]
@@ -127,9 +146,16 @@ class KernelText:
     vector_functions: tuple[Function, ...]
     cube: tuple[str, ...]
     vector: tuple[str, ...]
-    vector_cores: int
-    ctypes: dict[str, str]
     helpers: tuple[Helper, ...]
+
+    def memories_of(self, core: str) -> tuple[MemoryTable, ...]:
+        """The memories of a kind of core."""
+        return tuple(memory for memory in self.memories if memory.core == core)
+
+
+def class_name(names: Names) -> str:
+    """The class that is an operator's kernel, in the namespace of each text."""
+    return f"{pascal(names.op)}Kernel"
 
 
 def kernel_name(compiled: Compiled) -> str:
@@ -155,7 +181,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
     return KernelText(
         name=text_name(compiled),
         parameter="" if parameter is None else PARAMETER,
-        class_name=f"{pascal(names.op)}Kernel",
+        class_name=class_name(names),
         tiling_struct=names.tiling,
         tiling_header=f"{names.op}_tiling.h",
         guard=f"ATTNDSL_{text_name(compiled).upper()}_H",
@@ -172,8 +198,8 @@ def kernel_text(compiled: Compiled) -> KernelText:
             Constant("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
         tensors=tuple(_used(_tensors(program, names, spelling), shared, helpers)),
-        scalars=_used_fields(program),
-        slots=tuple(_slots(program)),
+        buffers=tuple(_buffer_members(program, spelling)),
+        slots=tuple(_declarations("uint32_t", [f"{name} = 0" for name in _slots(program)])),
         arrays=tuple(_arrays(program)),
         members=shared.members,
         segments=shared.segments,
@@ -181,8 +207,6 @@ def kernel_text(compiled: Compiled) -> KernelText:
         vector_functions=shared.functions[1],
         cube=shared.bodies[0],
         vector=shared.bodies[1],
-        vector_cores=ATLAS_A2.aiv_per_aic,
-        ctypes=CXX_SCALARS,
         helpers=helpers,
     )
 
@@ -196,16 +220,31 @@ def _specialisation(compiled: Compiled) -> Iterator[str]:
     if parameter is not None:
         used = (tensor.name for tensor in compiled.program.parameters if tensor in parameter.operands)
         yield comment(f"dtype {PARAMETER} of {', '.join(used)}: {' or '.join(DTYPES)}")
-    values = special.padded_value_size or special.padded_head_size
+    values, fractal = (
+        special.padded_value_size or special.padded_head_size,
+        operator.device.architecture.fractal,
+    )
     sizes = dict.fromkeys((str(operator.axis_extents["D"]), str(operator.axis_extents["E"])))
     for name, padded_size in zip(sizes, (special.padded_head_size, values), strict=False):
-        yield f"head size {comment(name)} from {padded_size - ATLAS_A2.fractal + 1} to {padded_size}"
+        yield f"head size {comment(name)} from {padded_size - fractal + 1} to {padded_size}"
     features = ", ".join(name for name in feature_names(operator) if name in special.features)
     if features:
         yield f"with {features}"
     for name, value in special.settings:
         if value is not None:
-            yield comment(f"{name} = {spelled(operator, name, value)}")
+            yield from map(comment, _setting(operator, special, name, value))
+
+
+def _setting(operator: Operator, special: Specialisation, name: str, value: Any) -> Iterator[str]:
+    """What calls have in common by a setting: its value, or of a number what is asked of it."""
+    param = operator.find_param(name)
+    if param is None or param.choices or param.type not in (int, float):
+        yield f"{name} = {spelled(operator, name, value)}"
+        return
+    present = kernel_inputs(operator, special.features)
+    for condition, holds in decisions(operator.roots, present, settings_of(operator, special)):
+        if name in condition.symbols():
+            yield str(condition) if holds else f"not {condition}"
 
 
 def _choice(line: str) -> str:
@@ -246,31 +285,63 @@ def _constants(program: Program) -> Iterator[Constant]:
 
 
 def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
-    for memory in ATLAS_A2.memories:
-        rows = tuple(
-            BufferRow(
-                name=constant(buffer.name),
-                address=f"0x{program.addresses[buffer]:05x}",
-                slot_name=f"{constant(buffer.name)}Slot",
-                slot_bytes=buffer.slot_stride,
-                slots=buffer.slots,
-                dtype=spelling.ctype(buffer),
-                meaning=buffer.meaning,
-                variable=spelling.buffer(buffer),
+    for memory in program.device.architecture.memories:
+        buffers = [buffer for buffer in program.buffers() if buffer.space is memory.space]
+        buffers.sort(key=lambda buffer: program.addresses[buffer])
+        rows, end, text = [], 0, "0"
+        for buffer in buffers:
+            name, address = constant(buffer.name), program.addresses[buffer]
+            rows.append(
+                BufferRow(
+                    name=name,
+                    address=text if address == end else _further(text, end, address),
+                    bytes_name=f"{name}Slot",
+                    slot_bytes=program.slot_stride(buffer),
+                    slots=buffer.slots,
+                    dtype=spelling.ctype(buffer),
+                    meaning=buffer.meaning,
+                    variable=spelling.buffer(buffer),
+                )
             )
-            for buffer in program.buffers()
-            if buffer.space is memory.space
-        )
+            end = address + buffer.slots * program.slot_stride(buffer)
+            text = f"{name} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"
         yield MemoryTable(
             space=memory.space.value,
             core=memory.core.value,
             member=memory_member(memory.space),
-            storage=f"{memory.space.value.lower()}Storage_",
-            position=memory.position,
-            used=program.used_bytes(memory.space),
+            end=f"{constant(memory.space.value.lower())}End",
+            end_address=text,
             usable=memory.usable,
-            rows=rows,
+            alignment=memory.alignment,
+            rows=tuple(rows),
         )
+
+
+def _further(text: str, end: int, address: int) -> str:
+    """An address behind ``end``, which ``text`` says: a buffer that is aligned leaves a gap."""
+    return f"{text} + {address - end}"
+
+
+def _declarations(ctype: str, names: Sequence[str]) -> Iterator[str]:
+    """Members of one type, as many as fit on a line in each declaration."""
+    line = ""
+    for name in names:
+        if line and len(f"{line}, {name};") > _DECLARED:
+            yield f"{line};"
+            line = ""
+        line = f"{line}, {name}" if line else f"{ctype} {name}"
+    if line:
+        yield f"{line};"
+
+
+def _buffer_members(program: Program, spelling: Spelling) -> Iterator[str]:
+    """The buffers with one slot, by memory and type."""
+    by_type: dict[tuple[object, str], list[str]] = {}
+    for buffer in program.buffers():
+        if buffer.slots == 1:
+            by_type.setdefault((buffer.space, spelling.ctype(buffer)), []).append(spelling.buffer(buffer))
+    for (_, ctype), names in by_type.items():
+        yield from _declarations(f"LocalTensor<{ctype}>", names)
 
 
 def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[Constant, ...]]]:
@@ -306,14 +377,6 @@ def _used(
 
 def _at(tensor: GlobalTensor) -> str:
     return cxx_text(tensor.offset)
-
-
-def _used_fields(program: Program) -> tuple[TilingField, ...]:
-    """The tiling fields that the kernel looks at, in the struct's order."""
-    used = {name for item in program.statements() for expr in expressions(item) for name in expr.symbols()}
-    for tensor in program.workspace:
-        used |= tensor.offset.symbols()
-    return tuple(field for field in program.tiling if field.name in used)
 
 
 def _arrays(program: Program) -> Iterator[ArrayMember]:

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from attndsl.codegen.kernel.statements import Function
-from attndsl.codegen.names.members import constant, gm_member
+from attndsl.codegen.names.members import constant, gm_member, scalar
 from attndsl.codegen.names.spelling import Spelling
 from attndsl.tile.program import Program
 
 TYPE, PARAMETER = "Segment", "segment"
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_WIDTH = 90
+_NAME = re.compile(r"(?:tiling_\.)?[A-Za-z_]\w*")
+_WIDTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _own_names(program: Program, spelling: Spelling) -> dict[str, tuple[str, str
         for tensor in (*program.parameters, *program.workspace)
     }
     ctypes = {"int64": "int64_t ", "float32": "float "}
-    found |= {f"{each.name}_": (ctypes[each.ctype], each.meaning) for each in program.tiling}
+    found |= {scalar(each.symbol): (ctypes[each.ctype], each.meaning) for each in program.tiling}
     return found | {constant(name): ("uint16_t ", "") for name in program.flags}
 
 
@@ -167,13 +167,18 @@ def _members(names: Sequence[str], part: str, own: Mapping[str, tuple[str, str]]
     short = {name: _short(name, part) for name in names}
     texts = list(short.values())
     return tuple(
-        Member(own[name][0], text if texts.count(text) == 1 else name.strip("_"), own[name][1])
+        Member(own[name][0], text if texts.count(text) == 1 else _bare(name), own[name][1])
         for name, text in short.items()
     )
 
 
+def _bare(name: str) -> str:
+    """A member's name without the sign of members, and without the struct that it is in."""
+    return name.removeprefix("tiling_.").strip("_")
+
+
 def _short(name: str, part: str) -> str:
-    text = re.sub(rf"(?<=[a-z0-9]){part}(?=[A-Z]|$)", "", name.strip("_"))
+    text = re.sub(rf"(?<=[a-z0-9]){part}(?=[A-Z]|$)", "", _bare(name))
     return keys_of(re.sub("^k(?=[A-Z])", "", text))
 
 

@@ -5,18 +5,20 @@ Stages become member functions; their parameters are the scalars they take from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from attndsl.base.errors import InternalError
 from attndsl.codegen.names.members import constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.expr import Const, Symbol
+from attndsl.expr.reductions import Fold
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
-from attndsl.tile.scalars import binds, free
+from attndsl.tile.scalars import binds, defined, free
 from attndsl.tile.statements import (
     Alloc,
     Barrier,
@@ -64,18 +66,20 @@ class Writer:
     def __init__(self, program: Program, spelling: Spelling) -> None:
         self._spelling = spelling
         self._given = {field.name for field in program.tiling} | {scalar.name for scalar in CORE_SCALARS}
-        defined = dict.fromkeys(name for item in program.statements() for name in binds(item))
-        self._definitions = {name: place for place, name in enumerate(defined)}
+        bound = dict.fromkeys(name for item in program.statements() for name in binds(item))
+        self._definitions = {name: place for place, name in enumerate(bound)}
         self.functions: list[Function] = []
 
     def body(self, tree: Seq) -> tuple[str, ...]:
         """The lines of a tree, one level in."""
         return tuple(_INDENT + line if line else line for line in self._lines(tree, ()))
 
-    def _lines(self, statement: Statement, held: tuple[Buffer, ...]) -> Iterator[str]:
+    def _lines(
+        self, statement: Statement, held: tuple[Buffer, ...], scope: frozenset[str] | None = None
+    ) -> Iterator[str]:
+        """``scope``: the names of the block that ends with the statement; None where more follows."""
         if isinstance(statement, Seq):
-            for child in statement.body:
-                yield from self._lines(child, held)
+            yield from self._sequence(statement, held, scope)
         elif isinstance(statement, Instruction):
             yield from self._instruction(statement)
         elif isinstance(statement, Stage):
@@ -93,11 +97,39 @@ class Writer:
         elif isinstance(statement, If):
             yield from self._branch(statement, held)
         elif isinstance(statement, Alloc):
-            yield from self._lifetime(statement, held)
+            yield from self._lifetime(statement, held, scope)
         elif isinstance(statement, Barrier):
             yield from self._barrier(statement)
         else:
             yield self._order(statement)
+
+    def _sequence(
+        self, sequence: Seq, held: tuple[Buffer, ...], scope: frozenset[str] | None
+    ) -> Iterator[str]:
+        sums: list[Let] = []
+        if scope is not None:
+            scope |= {name for item in sequence.body for name in defined(item)}
+        for group in _groups(sequence.body):
+            first = group[0]
+            if len(group) > 1:
+                yield from self._each_slot(group)
+            elif isinstance(first, Let) and any(isinstance(node, Fold) for node in first.value.walk()):
+                known = next((each for each in sums if each.value.same(first.value)), None)
+                yield from self._lines(first if known is None else replace(first, value=known.symbol), held)
+                sums.append(first)
+            else:
+                yield from self._lines(first, held, scope if first is sequence.body[-1] else None)
+                if isinstance(first, Collect | PickTensor):
+                    sums.clear()  # what they summed over may be another
+
+    def _each_slot(self, group: Sequence[Statement]) -> Iterator[str]:
+        """Events with one id a slot, all slots of each in a row: a loop over the slots."""
+        firsts = [item for item in group if isinstance(item, SetEvent) and item.slot == 0]
+        slots = len(group) // len(firsts)
+        yield f"for (int32_t slot = 0; slot < {slots}; ++slot) {{"
+        for item in firsts:
+            yield _INDENT + self._order(item).replace(");", " + slot);")
+        yield "}"
 
     def _instruction(self, item: Instruction) -> Iterator[str]:
         lines = item.text(self._spelling).split("\n")
@@ -162,29 +194,42 @@ class Writer:
         yield f"if ({self._spelling.expr(branch.condition)}) {{"
         yield from self._inside(branch.then, held)
         if branch.otherwise is not None:
+            only = _only(branch.otherwise)
+            if isinstance(only, If):
+                head, *rest = self._branch(only, held)
+                yield from (f"}} else {head}", *rest)
+                return
             yield "} else {"
             yield from self._inside(branch.otherwise, held)
         yield "}"
 
-    def _lifetime(self, lifetime: Alloc, held: tuple[Buffer, ...]) -> Iterator[str]:
+    def _lifetime(
+        self, lifetime: Alloc, held: tuple[Buffer, ...], scope: frozenset[str] | None
+    ) -> Iterator[str]:
+        """A block of its own, unless it ends with the block that it stands in and takes none of its names."""
         if lifetime.buffers[0].slots == 1:
-            yield from self._lines(lifetime.body, held)
+            yield from self._lines(lifetime.body, held, scope)
             return
-        slot = slot_member(lifetime.buffers)
+        inner = {name for item in lifetime.body.walk() for name in binds(item)}
+        if scope is not None and not scope & inner:
+            yield from self._slot(lifetime, held, scope)
+            return
         yield "{"
-        for buffer in lifetime.buffers:
-            place = f"{memory_member(buffer.space)}[{constant(buffer.name)} + {slot} * {_stride(buffer)}]"
-            ctype = self._spelling.ctype(buffer)
-            tensor = f"LocalTensor<{ctype}>"
-            yield f"{_INDENT}{tensor} {buffer.name} = {place}.ReinterpretCast<{ctype}>();"
-        yield from self._inside(lifetime.body, (*held, *lifetime.buffers))
-        slots = lifetime.buffers[0].slots
-        turn = f"{slot} ^= 1" if slots == 2 else f"{slot} = ({slot} + 1) % {slots}"
-        yield f"{_INDENT}{turn};"
+        yield from (_INDENT + line if line else line for line in self._slot(lifetime, held, frozenset()))
         yield "}"
 
+    def _slot(self, lifetime: Alloc, held: tuple[Buffer, ...], scope: frozenset[str]) -> Iterator[str]:
+        """The current slots of a lifetime's buffers by name, what it does with them, and on to the next."""
+        slot = slot_member(lifetime.buffers)
+        for buffer in lifetime.buffers:
+            place = f"{memory_member(buffer.space)}, {constant(buffer.name)} + {slot} * {_stride(buffer)}"
+            yield f"auto {buffer.name} = View<{self._spelling.ctype(buffer)}>({place});"
+        yield from self._lines(lifetime.body, (*held, *lifetime.buffers), scope)
+        slots = lifetime.buffers[0].slots
+        yield f"{slot} ^= 1;" if slots == 2 else f"{slot} = ({slot} + 1) % {slots};"
+
     def _inside(self, body: Seq, held: tuple[Buffer, ...]) -> Iterator[str]:
-        return (_INDENT + line if line else line for line in self._lines(body, held))
+        return (_INDENT + line if line else line for line in self._lines(body, held, frozenset()))
 
     def _call(self, stage: Stage, held: tuple[Buffer, ...]) -> str:
         for item in stage.walk():
@@ -199,6 +244,41 @@ class Writer:
             lines = tuple(self._inside(stage.body, ()))
             self.functions.append(Function(stage.name, stage.doc, parameters, lines, stage.part))
         return f"{stage.name}({', '.join(scalar(symbol) for symbol in scalars)});"
+
+
+_FEWEST_FOR_LOOP = 3
+"""Events in a row that are set or awaited slot by slot in a loop."""
+
+
+def _groups(body: Sequence[Statement]) -> Iterator[tuple[Statement, ...]]:
+    """The statements one by one, but runs of events whose slots are all set, or all awaited, together."""
+    runs: list[tuple[Statement, ...]] = []
+    for _, same in groupby(body, key=lambda item: (type(item), getattr(item, "name", id(item)))):
+        runs.append(tuple(same))
+    for kind, group in groupby(runs, key=_kind):
+        together = list(group)
+        if kind is not None and len(together) >= _FEWEST_FOR_LOOP:
+            yield tuple(item for run in together for item in run)
+        else:
+            yield from ((item,) for run in together for item in run)
+
+
+def _kind(run: tuple[Statement, ...]) -> tuple[type, int] | None:
+    """What a run of one event's slots, from 0 on, sets or awaits; None for anything else."""
+    first = run[0]
+    if not isinstance(first, SetEvent) or len(run) < 2:
+        return None
+    if [getattr(item, "slot", None) for item in run] != list(range(first.ids)):
+        return None
+    return type(first), len(run)
+
+
+def _only(body: Seq) -> Statement | None:
+    """The statement that is all of a body, if one is."""
+    if len(body.body) != 1:
+        return None
+    only = body.body[0]
+    return _only(only) if isinstance(only, Seq) else only
 
 
 def _stride(buffer: Buffer) -> str:

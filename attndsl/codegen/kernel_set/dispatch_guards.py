@@ -7,10 +7,11 @@ They follow from the graph: a kernel takes the calls that decide every choice of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, reduce
 from itertools import product
 from math import prod
+from operator import or_
 from typing import Any
 
 from attndsl.codegen.host.problem_members import (
@@ -23,9 +24,10 @@ from attndsl.codegen.host.problem_members import (
     member_of,
     number_of_value,
 )
+from attndsl.codegen.host.problem_words import Words, with_words
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.compiler.compile import Compiled, signature_of
-from attndsl.expr import Expr
+from attndsl.expr import Compare, Const, Expr, Symbol
 from attndsl.expr.argument_facts import DTYPE, asks, dtype_of, given, kind_of, layout_of
 from attndsl.graph.branch_conditions import decisions
 from attndsl.lowering.signature.enum_parameters import enums_as_numbers
@@ -37,7 +39,6 @@ from attndsl.lowering.signature.specialisation import (
     settings_of,
 )
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import ATLAS_A2
 
 Decision = tuple[Expr, bool]
 _MOST_COMBINATIONS = 4096
@@ -45,10 +46,27 @@ _MOST_COMBINATIONS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A C++ condition over the problem, and the symbols that it asks for, as spec conditions name them."""
+    """A C++ condition over the problem, and the symbols that it asks for, as spec conditions name them.
+
+    ``test`` has numbers for words, so that what is made of it stays when words change; ``value``: the
+    condition over those symbols, ``holds``: whether it is to hold.
+    """
 
     test: str
     symbols: tuple[str, ...] = ()
+    value: Expr | None = field(default=None, compare=False)
+    holds: bool = field(default=True, compare=False)
+
+    def shown(self, words: Mapping[str, Words]) -> str:
+        """The condition with names for words, as the plan has it."""
+        if self.value is None:
+            return self.test
+        names = self.value.symbols()
+        spelled = {name: f"problem.{member_of(name)}" for name in names}
+        spelled |= {name: text for each in words.values() for name, text in each.spelled.items()}
+        text = cxx_text(with_words(self.value, words), spelled)
+        simple = isinstance(self.value, Compare) and self.holds
+        return text if simple else f"({text})" if self.holds else f"!({text})"
 
 
 def selectors(compiled: Compiled) -> tuple[Selector, ...]:
@@ -59,13 +77,15 @@ def selectors(compiled: Compiled) -> tuple[Selector, ...]:
 @lru_cache(maxsize=1024)
 def selectors_of(operator: Operator, special: Specialisation) -> tuple[Selector, ...]:
     """What chooses the kernel of a specialisation, compiled or not."""
+    io = io_tensor(operator).name
     dtype = io_tensor(operator).dtypes.index(special.dtype)
+    fractal = operator.device.architecture.fractal
     found = [
-        Selector(f"problem.{dtype_member(operator)} == {dtype}"),
-        Selector(_within_padded_size(HEAD_SIZE, special.padded_head_size)),
+        Selector(f"problem.{dtype_member(operator)} == {dtype}", value=_is(dtype_of(io), dtype)),
+        Selector(_within_padded_size(HEAD_SIZE, special.padded_head_size, fractal)),
     ]
     if special.padded_value_size is not None:
-        found.append(Selector(_within_padded_size(VALUE_SIZE, special.padded_value_size)))
+        found.append(Selector(_within_padded_size(VALUE_SIZE, special.padded_value_size, fractal)))
     ignored = ignored_features(operator, special)
     for feature in feature_names(operator):
         if feature not in ignored:
@@ -79,8 +99,8 @@ def asked_symbols(kernels: Sequence[Compiled]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in kernels for item in selectors(each) for name in item.symbols))
 
 
-def _within_padded_size(member: str, padded_size: int) -> str:
-    return f"problem.{member} > {padded_size - ATLAS_A2.fractal} && problem.{member} <= {padded_size}"
+def _within_padded_size(member: str, padded_size: int, fractal: int) -> str:
+    return f"problem.{member} > {padded_size - fractal} && problem.{member} <= {padded_size}"
 
 
 def _decisions(operator: Operator, special: Specialisation, more: frozenset[str]) -> tuple[Decision, ...]:
@@ -256,14 +276,22 @@ def _one_of(operator: Operator, name: str, values: Sequence[Any], full: Sequence
     member = f"problem.{member_of(name)}"
     excluded = [value for value in full if value not in values]
     if len(excluded) == 1 and len(values) > 1:
-        return Selector(f"{member} != {number_of_value(operator, name, excluded[0])}", (name,))
-    tests = [f"{member} == {number_of_value(operator, name, value)}" for value in values]
-    return Selector(f"({' || '.join(tests)})" if len(tests) > 1 else tests[0], (name,))
+        number = number_of_value(operator, name, excluded[0])
+        return Selector(f"{member} != {number}", (name,), Compare("!=", Symbol(name), Const(number)))
+    numbers = [number_of_value(operator, name, value) for value in values]
+    tests = [f"{member} == {number}" for number in numbers]
+    value = reduce(or_, (_is(Symbol(name), number) for number in numbers))
+    return Selector(f"({' || '.join(tests)})" if len(tests) > 1 else tests[0], (name,), value)
+
+
+def _is(symbol: Symbol, number: int | float) -> Expr:
+    return Compare("==", symbol, Const(number))
 
 
 def _as_test(operator: Operator, condition: Expr, holds: bool) -> Selector:
     names = sorted(condition.symbols())
     spelled = {name: f"problem.{member_of(name)}" for name in names}
     words = {name: values for name in names if (values := counted(operator, name))}
-    text = cxx_text(enums_as_numbers(condition, words), spelled)
-    return Selector(f"({text})" if holds else f"!({text})", tuple(names))
+    counted_condition = enums_as_numbers(condition, words)
+    text = cxx_text(counted_condition, spelled)
+    return Selector(f"({text})" if holds else f"!({text})", tuple(names), counted_condition, holds)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from attndsl.codegen.host.problem_members import io_tensor
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
-from attndsl.codegen.kernel_set.tiling_keys import tiling_key
+from attndsl.codegen.kernel.kernel import class_name
+from attndsl.codegen.kernel_set.tiling_keys import key_name, tiling_key
 from attndsl.codegen.names.arguments import Argument, Names, dtype_row, names_of
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import cxx_type
@@ -22,6 +23,7 @@ class Branch:
     text: str
     dtype: str
     key: int
+    key_name: str
     arguments: tuple[str, ...]
 
 
@@ -48,6 +50,7 @@ class EntryText:
     """
 
     names: Names
+    class_name: str
     operator: str
     document: str
     parameters: tuple[str, ...]
@@ -75,6 +78,7 @@ def entry_text(kernels: Sequence[Compiled]) -> EntryText:
     parameters = (*(names.address(name) for name in tensors), *updated)
     return EntryText(
         names=names,
+        class_name=class_name(names),
         operator=comment(operator.name),
         document=comment(operator.document),
         parameters=parameters,
@@ -110,4 +114,4 @@ def _branches(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...])
             arguments.append(_only(name) if name in lists and not tensor.listed else name)
         parameter = dtype_parameter(compiled)
         dtype = "" if parameter is None else cxx_type(parameter.own)
-        yield Branch(text_name(compiled), dtype, tiling_key(compiled), tuple(arguments))
+        yield Branch(text_name(compiled), dtype, tiling_key(compiled), key_name(compiled), tuple(arguments))

@@ -18,7 +18,7 @@ from attndsl.codegen.host.problem_members import head_size, io_tensor
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.expr import Compare, Const
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, kind_of
-from attndsl.lowering.preconditions import LARGEST_HEAD
+from attndsl.lowering.preconditions import largest_head
 from attndsl.lowering.signature.specialisation import (
     Specialisation,
     feature_names,
@@ -29,7 +29,6 @@ from attndsl.lowering.signature.specialisation import (
 from attndsl.spec.operator.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import spelled
-from attndsl.target import ATLAS_A2
 
 # ASCII digits alone: int() and float() also read 1_000, blanks, other scripts, inf and nan.
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
@@ -275,7 +274,7 @@ def _padded_size(size: int, operator: Operator) -> int:
         raise IllegalHeadSize(
             f"D={size}: head sizes of {operator.name} are 1 to {largest}; the nearest is {nearest}"
         )
-    return ATLAS_A2.whole_fractals(size)
+    return operator.device.architecture.whole_fractals(size)
 
 
 def _largest_head_size(operator: Operator) -> int:
@@ -283,7 +282,12 @@ def _largest_head_size(operator: Operator) -> int:
     always = (rule.condition for rule in operator.constraints if rule.when is None)
     bounds = (rule for rule in always if isinstance(rule, Compare) and rule.op == "<=")
     own = (rule.right for rule in bounds if rule.left.same(head_size(operator)))
-    return min([LARGEST_HEAD, *(int(limit.value) for limit in own if isinstance(limit, Const))])
+    return min(
+        [
+            largest_head(operator.device.architecture),
+            *(int(limit.value) for limit in own if isinstance(limit, Const)),
+        ]
+    )
 
 
 def _check_features(operator: Operator, wanted: frozenset[str]) -> None:

@@ -41,7 +41,9 @@ def constant(name: str) -> str:
 
 
 def scalar(symbol: Symbol) -> str:
-    """A scalar: a member of the kernel, or a variable of one of its functions."""
+    """A scalar: a tiling field, a member of the kernel, or a variable of one of its functions."""
+    if symbol.scope is Scope.TILING:
+        return f"{member('tiling')}.{symbol.name}"
     return member(symbol.name) if symbol.scope is Scope.MEMBER else symbol.name
 
 

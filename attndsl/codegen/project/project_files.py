@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from attndsl.codegen.bindings.aclnn import aclnn_lines, aclnn_order
 from attndsl.codegen.bindings.torch_text import torch_text
 from attndsl.codegen.host.host_files import definition_files, guard_of, host_files
-from attndsl.codegen.host.op_definition import SOCS
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, kernel_list
 from attndsl.codegen.names.arguments import DTYPE_ROWS, Names
 from attndsl.codegen.samples.device_cases import DeviceCase, device_cases
@@ -17,6 +16,7 @@ from attndsl.codegen.samples.device_files import device_files
 from attndsl.codegen.samples.direct import SMALLEST, UNITS, direct_text
 from attndsl.codegen.text.render import render
 from attndsl.compiler.compile import Compiled
+from attndsl.target import Device
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,9 @@ def build_files(names: Names, page: Page, *, samples: bool) -> dict[str, str]:
     return {
         "README.md": render("project/README.md.j2", project=page, samples=samples),
         "CMakeLists.txt": render("project/CMakeLists.txt.j2", names=names),
-        "CMakePresets.json": render("project/CMakePresets.json.j2", names=names, socs=SOCS),
+        "CMakePresets.json": render(
+            "project/CMakePresets.json.j2", names=names, socs=names.operator.device.architecture.socs
+        ),
         "build.sh": render("project/build.sh.j2", names=names),
         "op_host/CMakeLists.txt": render("project/op_host_CMakeLists.txt.j2", names=names),
         "op_kernel/CMakeLists.txt": render("project/op_kernel_CMakeLists.txt.j2", names=names),
@@ -71,15 +73,31 @@ def binding_files(names: Names, page: Page) -> dict[str, str]:
         name_literal=repr(names.operator.name),
     )
     return {
-        f"torch/{names.op}_npu.cpp": render("torch/extension.cpp.j2", names=names, torch=text),
+        f"torch/{names.op}_npu.cpp": render(
+            "torch/extension.cpp.j2",
+            names=names,
+            torch=text,
+            device=names.operator.device,
+            devices=_devices(names.operator.device),
+        ),
         f"torch/{names.op}.py": wrapper,
         "torch/setup.py": render("torch/setup.py.j2", names=names),
     }
 
 
+def _devices(device: Device) -> str:
+    """What has the least cube cores of a device at least: families have the same ones, a part its own."""
+    return device.title if device.least_aic == device.aic else "Atlas A2 and A3"
+
+
 def launch_files(names: Names, case: DeviceCase | None) -> dict[str, str]:
     """Direct launches, and the samples that make the call of ``case``."""
-    values = {"direct": direct_text(names, case), "names": names, "guard": guard_of(names)}
+    values = {
+        "direct": direct_text(names, case),
+        "names": names,
+        "guard": guard_of(names),
+        "device": names.operator.device,
+    }
     found = {
         f"direct/{names.op}_run.h": render("direct/run.h.j2", **values),
         f"direct/{names.kernel}_direct.cpp": render("direct/kernel.cpp.j2", **values),

@@ -10,8 +10,11 @@ from attndsl.codegen.kernel.dtype_parameter import text_name
 from attndsl.codegen.kernel.kernel import kernel_text
 from attndsl.codegen.kernel_set.entry import entry_text
 from attndsl.codegen.names.arguments import names_of
-from attndsl.codegen.text.render import render
+from attndsl.codegen.text.render import render, runtime
 from attndsl.compiler.compile import Compiled
+
+RUNTIME = ("op_kernel/attndsl_kernel.h", "op_host/arithmetic.h")
+"""What the texts of all kernels, and all plans, rest on."""
 
 
 def kernel_path(compiled: Compiled) -> str:
@@ -27,6 +30,7 @@ def device_files(kernels: Sequence[Compiled]) -> dict[str, str]:
         lambda each: render("op_kernel/kernel.h.j2", kernel=kernel_text(each)), tuple(texts.values())
     )
     found = dict(zip(texts, rendered, strict=True))
+    found |= {path: runtime(path) for path in RUNTIME}
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)
     found[f"op_host/{names.op}_plan.h"] = render("op_host/plan.h.j2", host=host)

@@ -13,7 +13,7 @@ from attndsl.codegen.samples.device_cases import DeviceCase, Recipe
 from attndsl.spec.contract.arguments import ParamSpec
 from attndsl.spec.contract.layout import Array
 
-_WIDTH = 100
+_WIDTH = 92
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ _Text = tuple[str, int]
 def cxx_text(expr: Expr, spelled: Mapping[str, str] | None = None) -> str:
     """The C++ expression of the same value.
 
-    ``spelled``: of symbols by name, where they are not spelled as their scope has it.
+    ``spelled``: of symbols and constants by name, where they are not spelled as their kind has it.
 
     Raises:
         InternalError: nodes of this kind have no C++.
@@ -107,7 +107,7 @@ def _fold(expr: Fold, spelled: Mapping[str, str]) -> _Text:
 
 _RULES: dict[type[Expr], Callable[..., _Text]] = {
     Const: _const,
-    Named: lambda expr, _: (constant(expr.name), ATOM),
+    Named: lambda expr, spelled: (spelled.get(expr.name) or constant(expr.name), ATOM),
     Symbol: lambda expr, spelled: (spelled.get(expr.name) or scalar(expr), ATOM),
     Binary: _binary,
     Compare: _pair,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from functools import lru_cache
 
-WIDTH = 110
+WIDTH = 100
 _INDENT = "    "
 _CHOICES, _SUMS = ("?", ":", "&&", "||"), ("+", "-")
-_BRACKETS = frozenset("([{")
+_COMPARISONS, _PRODUCTS = ("<", "<=", ">", ">=", "==", "!="), ("*", "/", "%")
 _NOTICED = re.compile(r'["(\[{)\]}, ]')
 """Characters that decide where a line may be cut."""
-_CALL = re.compile(r"(?!(?:if|for|while)\b)[\w:.]+\(")
+_CALL = re.compile(r"(?!(?:if|for|while)\b)[\w:.]+(?:<[\w:, ]*>)?\(")
 _DEEPEST = 5
 """Parentheses inside of which a line is never broken."""
 
@@ -21,8 +22,8 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     top-level operators of choice and of sums, behind top-level commas, or else at operators further inside
     or behind the parenthesis of a call.
 
-    Comments and lines without brackets are left alone; literals are kept whole. A comment behind code that is
-    too long together with it comes before it.
+    Comments are broken between words; literals are kept whole. A comment behind code that is too long
+    together with it comes before it.
     """
     if len(line) <= width:
         return [line]
@@ -37,13 +38,13 @@ def _wrapped(line: str, width: int) -> tuple[str, ...]:
 
 def _pieces(line: str, width: int) -> list[str]:
     code = line.lstrip(" ")
-    if code.startswith("//") or not _BRACKETS.intersection(code):
-        return [line]
     pad = line[: len(line) - len(code)]
+    if code.startswith(("// ", "* ")):
+        return _words(code, pad, width)
     code, comment = _split_comment(code)
     if comment:
-        return [pad + comment, *wrap(pad + code, width)]
-    if re.match(r"for \(.*;", code):
+        return [*wrap(pad + comment, width), *wrap(pad + code, width)]
+    if re.match(r"for \(.*;.*;", code):
         return _loop(code, pad, width)
     left, equals, right = code.partition(" = ")
     if equals and "(" not in left and '"' not in left:
@@ -53,7 +54,13 @@ def _pieces(line: str, width: int) -> list[str]:
     if len(pieces) > 1:
         return _continued(pieces, pad, width)
     lines, current = [], pad
-    for piece in _split_arguments(code):
+    arguments, call = _split_arguments(code), _CALL.match(code)
+    if (
+        call is not None
+        and room >= len(arguments[0].rstrip()) - call.end() > room + len(_INDENT) - call.end()
+    ):
+        return [pad + call[0], *_under(arguments, call.end(), pad + _INDENT, width)]
+    for piece in arguments:
         if len(current) + len(piece.rstrip()) > width and current.strip():
             lines.append(current.rstrip())
             current = pad + _INDENT
@@ -65,10 +72,36 @@ def _pieces(line: str, width: int) -> list[str]:
     pieces = next((pieces for pieces in deeper if len(pieces) > 1), [code])
     if len(pieces) > 1:
         return _continued(pieces, pad, width)
-    call = _CALL.match(code)
-    if call is None or call.end() == len(code):
-        return lines
-    return [pad + call[0], *wrap(pad + _INDENT + code[call.end() :], width)]
+    if call is not None and call.end() != len(code):
+        return [pad + call[0], *_under(arguments, call.end(), pad + _INDENT, width)]
+    weaker = (
+        _filled(_split_operators(code, operators, depth), room)
+        for operators in (_COMPARISONS, _PRODUCTS)
+        for depth in range(_DEEPEST)
+    )
+    return next((_continued(pieces, pad, width) for pieces in weaker if len(pieces) > 1), lines)
+
+
+def _under(arguments: list[str], start: int, pad: str, width: int) -> list[str]:
+    """The arguments of a call under it, as many on a line as fit; ``start``: where the first begins."""
+    lines, current = [], pad
+    for piece in (arguments[0][start:], *arguments[1:]):
+        if len(current) + len(piece.rstrip()) > width and current.strip():
+            lines.append(current.rstrip())
+            current = pad
+        current += piece
+    return [part for line in (*lines, current.rstrip()) for part in wrap(line, width)]
+
+
+def _words(code: str, pad: str, width: int) -> list[str]:
+    """A line of a comment, in as many lines as its words need, under each other."""
+    sign, text = re.match(r"(// |\* )( *)", code), code
+    assert sign is not None
+    lead = pad + sign[1] + sign[2]
+    pieces = textwrap.wrap(
+        text[sign.end() :], width - len(lead), break_long_words=False, break_on_hyphens=False
+    )
+    return [lead + piece for piece in pieces]
 
 
 def _loop(code: str, pad: str, width: int) -> list[str]:
@@ -89,7 +122,12 @@ def _at_operators(code: str, depth: int, width: int) -> list[str]:
     choices = _split_operators(code, _CHOICES, depth)
     if len(choices) > 1:
         return choices
-    first, *rest = _split_operators(code, _SUMS, depth)
+    return _filled(_split_operators(code, _SUMS, depth), width)
+
+
+def _filled(pieces: list[str], width: int) -> list[str]:
+    """The pieces on as few lines as will do."""
+    first, *rest = pieces
     lines = [first]
     for piece in rest:
         if len(lines[-1]) + len(piece) < width:

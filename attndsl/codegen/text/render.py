@@ -8,12 +8,11 @@ import jinja2
 
 from attndsl.base.package_files import templates_dir
 from attndsl.codegen.text.line_breaks import wrap
-from attndsl.target import ATLAS_A2
 
 
 @lru_cache(maxsize=1)
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(templates_dir()),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -21,12 +20,15 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.globals["device"] = ATLAS_A2
-    return environment
+
+
+def runtime(path: str) -> str:
+    """A file of ``templates/runtime``: plain C++, the same in every project."""
+    return (templates_dir() / "runtime" / path).read_text(encoding="utf-8")
 
 
 def render(template: str, **values: object) -> str:
-    """A template of ``templates/`` with its values and the ``device``; long lines of C++ are wrapped."""
+    """A template of ``templates/`` with its values; long lines of C++ are wrapped."""
     lines = [line.rstrip() for line in _environment().get_template(template).render(**values).split("\n")]
     if template.endswith((".cpp.j2", ".h.j2")):
         lines = [piece for line in lines for piece in wrap(line)]

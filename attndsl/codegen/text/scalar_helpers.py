@@ -28,28 +28,20 @@ class Helper:
         return "static " if self.static else ""
 
 
-_BODIES = {
-    "min": "a < b ? a : b",
-    "max": "a > b ? a : b",
-    "ceil_div": "(a + b - 1) / b",
-    "round_up": "(a + b - 1) / b * b",
-    "floor_div": "a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0)",
-    "floor_mod": "a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0)",
-}
+_FUNCTIONS = ("min", "max", "ceil_div", "round_up", "floor_div", "floor_mod")
+"""Operations that C++ spells as calls of functions in ``op_host/arithmetic.h``."""
 
 
-def used_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
+def used_helpers(exprs: Iterable[Expr]) -> tuple[str, ...]:
     """The functions of two numbers that some expressions call, in a fixed order."""
     used = {node.op for expr in exprs for node in expr.walk() if isinstance(node, Binary)}
-    return tuple(
-        Helper(FUNCTIONS[op], "int64_t a, int64_t b", (f"return {body};",))
-        for op, body in _BODIES.items()
-        if op in used
-    )
+    return tuple(FUNCTIONS[op] for op in _FUNCTIONS if op in used)
 
 
 def kernel_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
-    """Those, a function for each sum, maximum or minimum over an index range, and that for sizes in lists.
+    """A function for each sum, maximum or minimum over an index range, and that for sizes in lists.
+
+    The functions of two numbers are in ``op_kernel/attndsl_kernel.h``.
 
     Raises:
         InternalError: two different folds have the same name.
@@ -61,7 +53,7 @@ def kernel_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
             name = fold_function(node)
             raise InternalError(f"two folds are called {name}: {folds[name]} and {node}; give one a title")
     lists = (_SIZE_FROM_END,) if any(isinstance(n, EntrySize) for expr in known for n in expr.walk()) else ()
-    return (*used_helpers(known), *lists, *(_fold_helper(fold) for fold in folds.values()))
+    return (*lists, *(_fold_helper(fold) for fold in folds.values()))
 
 
 _MOST_DIMENSIONS = 8

@@ -3,6 +3,7 @@
 #undef aclrtMalloc
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cctype>
 #include <cstdlib>
@@ -56,6 +57,12 @@ std::string unique_name() {
 }
 
 unsigned long long number(uint64_t n) { return n; }
+
+uint64_t memory_limit() {
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  return limit.rlim_cur;
+}
 
 void wait_for(void* stream, bool all) {
   for (auto& a : allocations())
@@ -213,9 +220,10 @@ aclError aclrtMalloc(void** p, size_t size, aclrtMemMallocPolicy, SourceLine at)
     }
   }
   if (space == MAP_FAILED) {
+    std::string bound = fits ? format("the limit of %llu MiB on the memory of this run allows (--memory)", number(memory_limit() >> 20)) : "the 64 GiB of the device";
     report_host("memcheck", "out_of_memory", at,
                 format("aclrtMalloc: %llu bytes for %s, with %llu in use, are more than %s", number(size), name.c_str(), number(taken),
-                       fits ? "the memory limit of this run allows" : "the 64 GiB of the device"),
+                       bound.c_str()),
                 name, 0, size);
     return ACL_ERROR_RT_MEMORY_ALLOCATION;
   }

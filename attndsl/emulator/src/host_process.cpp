@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -41,12 +43,22 @@ bool pass_division_of_host(int number, const siginfo_t* info, void* context) {
   return true;
 }
 
+// A host that does not ask whether it got memory dies of a null pointer: say which bound it met.
+int refused_memory(char* text, size_t room) {
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  return std::snprintf(text, room, "attnemu-crash: in the host program, at a null pointer after it was refused memory: it may have %llu MiB (--memory)\n",
+                       static_cast<unsigned long long>(limit.rlim_cur >> 20));
+}
+
 void on_signal(int number, siginfo_t* info, void* context) {
+  bool refused = errno == ENOMEM && number == SIGSEGV && reinterpret_cast<uintptr_t>(info->si_addr) < 4096;
   if (pass_division(number, info->si_code, context) || pass_division_of_host(number, info, context)) return;
   char text[512];
   int n = 0;
   const Allocation* a = !core && number == SIGSEGV ? touched(info->si_addr) : nullptr;
   if (a) n = std::snprintf(text, sizeof text, "attnemu-crash: the host program touched %s, which is device memory: copy it by aclrtMemcpy\n", a->name.c_str());
+  else if (!core && refused) n = refused_memory(text, sizeof text);
   else if (!core) n = std::snprintf(text, sizeof text, "attnemu-crash: in the host program\n");
   if (n > 0 && write(2, text, static_cast<size_t>(n)) < 0) _exit(120);
   if (core) last_words(number == SIGSEGV ? fault_at(info->si_addr) : "");

@@ -17,10 +17,10 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, REPEAT_LANES, SMALLEST, SPAN
 from attndsl.lowering.emit.shorthands import whole
-from attndsl.lowering.scores.row_values import row_value
+from attndsl.lowering.operands.row_values import row_value
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, BroadcastRows, Convert, Fill, Unary, WithScalar
-from attndsl.tile.instructions.base import block_elements
+from attndsl.tile.instructions.units import block_elements
 from attndsl.tile.statements import For, Note, Statement, seq
 
 if TYPE_CHECKING:
@@ -103,4 +103,4 @@ def _given(context: Context) -> nodes.Node | None:
 def _steps(context: Context) -> Buffer:
     s = context.schedule
     meaning = "steps of the probabilities of the tiles in flight"
-    return context.in_ub("step", "float32", s.ring * s.rows_per_core, meaning)
+    return context.in_ub("step", "float32", s.ring * context.rows_per_core, meaning)

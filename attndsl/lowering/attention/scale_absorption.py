@@ -58,7 +58,7 @@ def row_factors(context: Context) -> tuple[Buffer, ...]:
     quantization = context.keys.quantization
     if quantization is None:
         return ()
-    rows = context.schedule.rows_per_core
+    rows = context.rows_per_core
     factor = context.in_ub("queryFactor", "float32", rows, "factor of the scores of each row")
     if quantization.offset is None:
         return (factor,)

@@ -13,11 +13,16 @@ from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.rows.grouped_rows import grouped_rows
 from attndsl.lowering.rows.row_rules import row_space
 from attndsl.lowering.signature.kernel_signature import KernelSignature
+from attndsl.target import Device
 from attndsl.tile.naming import camel
 
 
 def attention_contexts(
-    computation: Computation, signature: KernelSignature, schedule: Schedule, inventory: Inventory
+    computation: Computation,
+    signature: KernelSignature,
+    schedule: Schedule,
+    device: Device,
+    inventory: Inventory,
 ) -> tuple[Context, ...]:
     """The context of each attention, in the computation's order; all fill one inventory.
 
@@ -25,7 +30,7 @@ def attention_contexts(
         NotLowered: for queries, keys or values without a rule.
     """
     return tuple(
-        _context(computation, attention, signature, schedule, inventory)
+        _context(computation, attention, signature, schedule, device, inventory)
         for attention in computation.attentions
     )
 
@@ -35,6 +40,7 @@ def _context(
     attention: Attention,
     signature: KernelSignature,
     schedule: Schedule,
+    device: Device,
     inventory: Inventory,
 ) -> Context:
     rows = row_space(
@@ -52,6 +58,7 @@ def _context(
         computation=computation,
         attention=attention,
         schedule=schedule,
+        device=device,
         inventory=inventory,
         where=computation.output.where,
         cube_dtype="float16" if quantized else signature.dtype,

@@ -35,7 +35,7 @@ from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.signature.host_scalars import HOST, length_count
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.tensor_layouts import stride_value
-from attndsl.target import MemorySpace
+from attndsl.target import Architecture, Device, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.entry_size import entry_size
 from attndsl.tile.naming import camel
@@ -56,6 +56,7 @@ class Emitter:
 
     signature: KernelSignature
     schedule: Schedule
+    device: Device
     inventory: Inventory
     where: SourceLine
     cube_dtype: str
@@ -65,6 +66,11 @@ class Emitter:
     def dtype(self) -> str:
         """The io dtype."""
         return self.signature.dtype
+
+    @property
+    def architecture(self) -> Architecture:
+        """The architecture of the device."""
+        return self.device.architecture
 
     @property
     def product_dtype(self) -> str:
@@ -131,10 +137,15 @@ class Emitter:
         return self.inventory.constant("rowsPerStep", self.schedule.rows, "query rows of one vector step")
 
     @property
+    def rows_per_core(self) -> int:
+        """Rows of a task that one vector core has, at most."""
+        return self.schedule.rows_per_core(self.architecture)
+
+    @property
     def rows_per_vector(self) -> Named:
         """Query rows of one vector core, at most."""
         meaning = "query rows of one vector core, at most"
-        return self.inventory.constant("rowsPerVector", self.schedule.rows_per_core, meaning)
+        return self.inventory.constant("rowsPerVector", self.rows_per_core, meaning)
 
     @property
     def splits(self) -> Symbol:

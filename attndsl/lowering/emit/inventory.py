@@ -5,8 +5,11 @@ Each has one entry, in the order in which lowering rules first ask for it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from attndsl.base.errors import InternalError
 from attndsl.expr import Expr, Named, Symbol
+from attndsl.expr.reductions import Fold
 from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -21,6 +24,7 @@ class Inventory:
         self._constants: dict[str, tuple[Named, str]] = {}
         self._buffers: dict[str, Buffer] = {}
         self._workspace: dict[str, GlobalTensor] = {}
+        self._sums: list[Fold] = []
 
     @property
     def fields(self) -> tuple[TilingField, ...]:
@@ -55,6 +59,16 @@ class Inventory:
         if known.value != value:
             raise InternalError(f"constant {name} is both {known.value} and {value}")
         return known
+
+    def running_sum(self, wanted: Fold) -> Fold:
+        """A sum over what comes before a batch row. Equal sums are one function of the kernel: the first is
+        ``RowsBefore``, others have their own names."""
+        for known in self._sums:
+            if known.computes_like(wanted):
+                return replace(wanted, title=known.title)
+        made = wanted if self._sums else replace(wanted, title="RowsBefore")
+        self._sums.append(made)
+        return made
 
     def buffer(
         self, name: str, space: MemorySpace, dtype: str, elements: int, meaning: str = "", slots: int = 1

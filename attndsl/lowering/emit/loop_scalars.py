@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from attndsl.expr import Named, Symbol
-from attndsl.tile.instructions.base import repeat_elements
+from attndsl.tile.instructions.units import repeat_elements
 from attndsl.tile.naming import camel
 
 LANES = repeat_elements("float32")

@@ -35,7 +35,7 @@ class VectorBuffers:
 def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     s, ub, padded_size = emit.schedule, emit.in_ub, emit.signature.padded_value_size
-    rows, tile = s.rows_per_core, s.rows * s.tile_k
+    rows, tile = emit.rows_per_core, s.rows * s.tile_k
     return VectorBuffers(
         score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", s.slots),
         prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", s.slots),

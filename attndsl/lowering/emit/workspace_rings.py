@@ -8,7 +8,7 @@ from __future__ import annotations
 from attndsl.expr import Expr, select
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.tile.buffers import GlobalTensor
-from attndsl.tile.instructions.base import block_elements
+from attndsl.tile.instructions.units import block_elements
 from attndsl.tile.program import tiling_field_ref
 
 STATISTIC_LANES = block_elements("float32")

@@ -14,7 +14,7 @@ from attndsl.lowering.emit.shorthands import chunks
 from attndsl.lowering.keys.cached_rows import AppendedRows
 from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.keys.stored_rows import Contiguous
-from attndsl.target import ATLAS_A2, Core
+from attndsl.target import Core
 from attndsl.tile.buffers import GlobalRegion
 from attndsl.tile.instructions import LoadRows, StoreRows
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK, tiling_scalar
@@ -49,7 +49,7 @@ def append_rows(emit: Emitter, sources: tuple[AppendedRows, ...]) -> Stage:
 def _rows_of(emit: Emitter, source: AppendedRows) -> Statement:
     ring = source.ring
     count = source.valid_rows(emit) - source.appended_at
-    first: Expr = BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK
+    first: Expr = BLOCK_INDEX * emit.architecture.aiv_per_aic + SUB_BLOCK
     slot: Expr = source.appended_at + _NEW
     if ring is not None:  # of more new rows than the ring holds, the last ones stay
         first = maximum(0, _NEW_ROWS - ring.rows_of_turn(emit)) + first
@@ -59,7 +59,7 @@ def _rows_of(emit: Emitter, source: AppendedRows) -> Statement:
         var=_NEW,
         begin=first,
         end=_NEW_ROWS,
-        step=BLOCK_COUNT * ATLAS_A2.aiv_per_aic,
+        step=BLOCK_COUNT * emit.architecture.aiv_per_aic,
         body=one,
         where=source.where,
     )

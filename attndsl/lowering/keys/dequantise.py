@@ -22,10 +22,9 @@ from attndsl.lowering.keys.channel_quantization import ChannelQuantization
 from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.match.stored_inputs import stored_in, stored_node
 from attndsl.lowering.rows.row_segments import RowSegment, ToSegment
-from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows
-from attndsl.tile.instructions.base import block_elements
+from attndsl.tile.instructions.units import block_elements
 from attndsl.tile.program import SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, Let, Seq, Statement, seq
 
@@ -57,7 +56,7 @@ class Dequantised(KeySourceAdapter):
 
     def widen(self, emit: Emitter) -> Seq:
         """The rows of the running tile widened, to their slot of the ring; the vector cores share them."""
-        half, step = ceil_div(KEYS, ATLAS_A2.aiv_per_aic), self._step(emit)
+        half, step = ceil_div(KEYS, emit.architecture.aiv_per_aic), self._step(emit)
         over_rows = For(
             var=_K0,
             begin=_BEGIN,

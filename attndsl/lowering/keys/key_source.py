@@ -83,7 +83,7 @@ class KeySource(ABC):
         """Rows ``n0 .. n0 + rows - 1`` of the running tile to L1 in Nz, ``width`` columns from ``column``."""
 
         def to_l1(segment: RowSegment) -> Statement:
-            return load_matrix(target, segment, self.image_rows(target, rows), column, width)
+            return load_matrix(emit, target, segment, self.image_rows(target, rows), column, width)
 
         return self.segments(emit, n0, rows, to_l1, (target,))
 

@@ -31,7 +31,7 @@ from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POS
 from attndsl.lowering.masks.mask_kind import MaskKind
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import CompareWithScalar, Convert, LoadRows, SelectOrScalar
-from attndsl.tile.instructions.base import repeat_elements
+from attndsl.tile.instructions.units import repeat_elements
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import For, Seq, Statement, seq
 
@@ -166,4 +166,9 @@ def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
     return For(var=_ROW, end=CHUNK, body=seq(pick), disjoint=(score,), runs=True)
 
 
-BYTE_MASK = MaskKind(name="a mask in bytes", lower=_from_bytes)
+BYTE_MASK = MaskKind(
+    name="a mask in bytes",
+    form=f"a mask in bytes with a column for each key, over {BYTE_MASK_AXES}",
+    matches=lambda node, known: isinstance(node.condition, nodes.Input),
+    lower=_from_bytes,
+)

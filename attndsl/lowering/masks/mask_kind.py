@@ -1,35 +1,54 @@
-"""What the lowering knows of a kind of masks; each kind has a module of its own, mask_rules.py the table."""
+"""What the lowering knows of a kind of masks; each kind has a module of its own, mask_rules.py the list."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
+from attndsl.expr.intervals import Range
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
 from attndsl.lowering.masks.visible_interval import Interval
 
-Floats = frozenset[str]
-"""The parameters that are no integers."""
+
+@dataclass(frozen=True, slots=True)
+class KnownNumbers:
+    """What is known of the numbers in a condition before a call.
+
+    Attributes:
+        floats: the parameters that are no integers.
+        ranges: the smallest and the largest value of integer parameters and sizes.
+    """
+
+    floats: frozenset[str] = frozenset()
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+
+
+def known_numbers(context: Context) -> KnownNumbers:
+    """What the signature of a kernel tells."""
+    return KnownNumbers(context.signature.float_params, context.signature.ranges)
+
+
+def _shows_all(node: nodes.Replace, known: KnownNumbers) -> Interval | None:
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
 class MaskKind:
-    """A kind of masks: scores that are replaced where a condition of one type holds.
+    """A kind of masks: nodes that replace scores where a condition holds.
 
     Attributes:
         name: what it is called in messages.
-        lower: the step of a mask; raises NotLowered for one that no rule covers.
-        visible: the interval of keys that a mask shows each row, so that tasks skip the others; None for a
-            mask of which it is not known. The kind has none where its masks skip no keys.
+        form: how an author writes such a mask; the refusal of other masks names it.
+        matches: whether a mask is of this kind, unless one before it in the list takes it.
+        lower: what a mask loads and hides; raises NotLowered for one of the kind that no rule covers.
+        visible: the interval of keys outside of which a mask hides all, so that tasks skip them; None for a
+            mask of which none is known.
     """
 
     name: str
+    form: str
+    matches: Callable[[nodes.Replace, KnownNumbers], bool]
     lower: Callable[[Context, nodes.Replace], Modifier]
-    visible: Callable[[nodes.Replace, Floats], Interval | None] | None = None
-
-    @property
-    def skips_keys(self) -> bool:
-        """Whether tasks may skip keys under a mask of this kind."""
-        return self.visible is not None
+    visible: Callable[[nodes.Replace, KnownNumbers], Interval | None] = _shows_all

@@ -10,27 +10,26 @@ from attndsl.expr import Expr, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.masks.interval_bounds import extreme, over_task
+from attndsl.lowering.masks.mask_kind import KnownNumbers, known_numbers
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.masks.visible_interval import Interval
 from attndsl.lowering.match.schedule_options import GRANULE
 
 
-def hidden_keys(
-    modifiers: tuple[nodes.Node, ...], floats: frozenset[str] = frozenset()
-) -> tuple[Interval, ...]:
+def hidden_keys(modifiers: tuple[nodes.Node, ...], known: KnownNumbers | None = None) -> tuple[Interval, ...]:
     """The intervals that masks show, where nothing but hiding acts on the scores after them.
 
     What such a mask hides has no weight. Masks that hide (put -inf) commute, whatever their conditions are.
 
     Args:
-        floats: the parameters that are no integers.
+        known: what is known of the numbers in conditions; nothing if None.
     """
     found: list[Interval] = []
+    known = known or KnownNumbers()
     for node in reversed(modifiers):
         if not isinstance(node, nodes.Replace) or node.value != float("-inf"):
             break
-        kind = mask_kind(node)
-        interval = None if kind is None or kind.visible is None else kind.visible(node, floats)
+        interval = mask_kind(node, known).visible(node, known)
         if interval is not None:
             found.append(interval)
     return tuple(found)
@@ -53,4 +52,4 @@ def begins_late(context: Context) -> bool:
 
 
 def _intervals(context: Context) -> tuple[Interval, ...]:
-    return hidden_keys(context.attention.modifiers, context.signature.float_params)
+    return hidden_keys(context.attention.modifiers, known_numbers(context))

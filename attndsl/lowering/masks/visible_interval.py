@@ -20,7 +20,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import WITH_COLUMNS
 
 _KEY = "j"
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 # A literal is rounded where no rounding of the spec's own double arithmetic could carry it over an integer:
 # sums with integers below 2**32 are off by less than 2**-20.
 _LARGEST, _CLEAR = 2**31, 2.0**-20
@@ -42,7 +42,16 @@ def key_interval(node: nodes.Replace, floats: frozenset[str] = frozenset()) -> I
     """
     if not isinstance(node.condition, nodes.IndexCondition):
         raise NotLowered("a mask that is no condition on indices", node.where)
-    return _Conditions(floats, node.where).shown(node.condition.condition, holds=False)
+    return shown_interval(node.condition.condition, floats, node.where, holds=False)
+
+
+def shown_interval(expr: Expr, floats: frozenset[str], where: SourceLine, *, holds: bool = True) -> Interval:
+    """The keys for which a condition comes out as ``holds``.
+
+    Raises:
+        NotLowered: they are no interval.
+    """
+    return _Conditions(floats, where).shown(expr, holds=holds)
 
 
 def visible_interval(node: nodes.Replace, floats: frozenset[str] = frozenset()) -> Interval | None:
@@ -62,13 +71,13 @@ class _Conditions:
 
     def shown(self, expr: Expr, *, holds: bool) -> Interval:
         """The keys for which ``expr`` comes out as ``holds``."""
-        if isinstance(expr, Compare) and expr.op == "==" and _is_false(expr.right):
+        if isinstance(expr, Compare) and expr.op == "==" and is_false(expr.right):
             return self.shown(expr.left, holds=not holds)
         if isinstance(expr, Logic):
-            parts = [self.shown(part, holds=holds) for part in _parts(expr, expr.op)]
-            return _intersection(parts) if (expr.op == "and") == holds else self._union(expr, parts)
-        if isinstance(expr, Compare) and expr.op in _NEGATED:
-            return self._bound(expr, expr.op if holds else _NEGATED[expr.op])
+            parts = [self.shown(part, holds=holds) for part in joined_parts(expr, expr.op)]
+            return intersection(parts) if (expr.op == "and") == holds else self._union(expr, parts)
+        if isinstance(expr, Compare) and expr.op in NEGATED:
+            return self._bound(expr, expr.op if holds else NEGATED[expr.op])
         raise self._refused(f"'{expr}' bounds none")
 
     def _union(self, expr: Expr, parts: list[Interval]) -> Interval:
@@ -87,8 +96,8 @@ class _Conditions:
 
     def _bound(self, part: Compare, op: str) -> Interval:
         """``part``, with ``op`` for its own operation, as ``j < end`` or as ``j >= begin``."""
-        left, right = _whole(part.left), _whole(part.right)
-        slope, rest = _affine(left - right) or (0, Const(0))
+        left, right = whole_numbers(part.left), whole_numbers(part.right)
+        slope, rest = affine(left - right) or (0, Const(0))
         if slope not in (1, -1):
             raise self._refused(f"'{part}' does not compare j or -j with what is the same for all keys")
         upper = (slope == 1) == (op in ("<", "<="))
@@ -125,18 +134,20 @@ class _Conditions:
         return NotLowered(f"a mask that shows no interval of keys ({why})", self.where, instead)
 
 
-def _is_false(expr: Expr) -> bool:
+def is_false(expr: Expr) -> bool:
+    """Whether an expression is the literal that negations compare with."""
     return isinstance(expr, Const) and expr.value is False
 
 
-def _parts(expr: Expr, op: str) -> tuple[Expr, ...]:
+def joined_parts(expr: Expr, op: str) -> tuple[Expr, ...]:
     """The conditions that one operation joins."""
     if isinstance(expr, Logic) and expr.op == op:
-        return (*_parts(expr.left, op), *_parts(expr.right, op))
+        return (*joined_parts(expr.left, op), *joined_parts(expr.right, op))
     return (expr,)
 
 
-def _intersection(parts: list[Interval]) -> Interval:
+def intersection(parts: list[Interval]) -> Interval:
+    """The keys in all of several intervals."""
     begins = [part.begin for part in parts if part.begin is not None]
     ends = [part.end for part in parts if part.end is not None]
     return Interval(
@@ -145,14 +156,14 @@ def _intersection(parts: list[Interval]) -> Interval:
     )
 
 
-def _affine(expr: Expr) -> tuple[int, Expr] | None:
+def affine(expr: Expr) -> tuple[int, Expr] | None:
     """``expr`` as ``slope * j + rest`` with a constant slope, of sums and differences alone."""
     if _KEY not in expr.symbols():
         return 0, expr
     if isinstance(expr, Symbol):
         return 1, Const(0)
     if isinstance(expr, Binary) and expr.op in ("+", "-"):
-        left, right = _affine(expr.left), _affine(expr.right)
+        left, right = affine(expr.left), affine(expr.right)
         if left is None or right is None:
             return None
         sign = 1 if expr.op == "+" else -1
@@ -180,7 +191,7 @@ def _is_float(expr: Expr) -> bool:
     return isinstance(expr, Const) and isinstance(expr.value, float)
 
 
-def _whole(expr: Expr) -> Expr:
+def whole_numbers(expr: Expr) -> Expr:
     """``expr`` with 2 for 2.0, where the quotient of integers is none itself."""
 
     def change(node: Expr) -> Expr | None:

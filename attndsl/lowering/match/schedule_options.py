@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.lowering.errors import IllegalScheduleValue, UnknownScheduleChoice
 from attndsl.lowering.match.required_options import RequiredOption
-from attndsl.target import ATLAS_A2
-from attndsl.tile.instructions.base import block_elements
+from attndsl.target import Architecture, Device
+from attndsl.tile.instructions.units import block_elements
 
 GRANULE = 128
 """Keys that no row of a task sees are skipped at the front in whole multiples of this."""
@@ -47,10 +47,9 @@ class Schedule:
         """Tiles by which the scores run ahead of the weighted sums, the prefetch distance."""
         return self.ring - 1
 
-    @property
-    def rows_per_core(self) -> int:
+    def rows_per_core(self, architecture: Architecture) -> int:
         """Rows of a task that one vector core has."""
-        return self.max_rows // ATLAS_A2.aiv_per_aic
+        return self.max_rows // architecture.aiv_per_aic
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +76,8 @@ class _Range:
         return plain and self.nearest(value) == value
 
 
-# Row pitches of a score tile are repeat strides of fp32 rows.
 _KEYS = 64
-_MOST_KEYS = ATLAS_A2.max_repeat_stride * block_elements("float32") // _KEYS * _KEYS
 _RANGES = {
-    "tile_k": _Range(_KEYS, _MOST_KEYS, _KEYS),
     "ring": _Range(2, 8),
     "rows": _Range(8, 64, 8),
     "base_n": _Range(16, 256, 16),
@@ -89,36 +85,49 @@ _RANGES = {
     "slots": _Range(1, 2),
     "max_rows": _Range(16, 128, 16),
     "split_kv": _Range(1, 4096, auto=True),
-    "cores": _Range(1, ATLAS_A2.aic, auto=True),
 }
 
 
-def resolve(choices: Mapping[str, object], lines: Mapping[str, SourceLine] | None = None) -> Schedule:
-    """The schedule that an author's choices give, the rest filled with defaults.
+def _ranges(device: Device) -> dict[str, _Range]:
+    """What an author may state, for a device; row pitches of a score tile are repeat strides of fp32 rows."""
+    most_keys = device.architecture.max_repeat_stride * block_elements("float32") // _KEYS * _KEYS
+    return {
+        "tile_k": _Range(_KEYS, most_keys, _KEYS),
+        **_RANGES,
+        "cores": _Range(1, device.aic, auto=True),
+    }
+
+
+def resolve(
+    choices: Mapping[str, object], device: Device, lines: Mapping[str, SourceLine] | None = None
+) -> Schedule:
+    """The schedule that an author's choices give for a device, the rest filled with defaults.
 
     Raises:
         UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
     """
+    ranges = _ranges(device)
     for name, value in choices.items():
         where = (lines or {}).get(name, UNKNOWN_LINE)
-        if name not in _RANGES:
-            nearest = difflib.get_close_matches(name, _RANGES, n=1, cutoff=0.0)[0]
+        if name not in ranges:
+            nearest = difflib.get_close_matches(name, ranges, n=1, cutoff=0.0)[0]
             raise UnknownScheduleChoice(name, nearest, where)
-        bounds = _RANGES[name]
+        bounds = ranges[name]
         if not bounds.holds(value):
             raise IllegalScheduleValue(name, value, bounds.text(), bounds.nearest(value), where)
     schedule = replace(Schedule(), **choices)  # type: ignore[arg-type]
-    per_core = schedule.rows_per_core
+    vectors = device.architecture.aiv_per_aic
+    per_core = schedule.rows_per_core(device.architecture)
     if per_core % schedule.rows:
         divisors = [rows for rows in range(8, per_core + 1, 8) if per_core % rows == 0]
         closest = min(divisors, key=lambda rows: abs(rows - schedule.rows))
         line = (lines or {}).get("rows" if "rows" in choices else "max_rows", UNKNOWN_LINE)
-        text = f"a divisor of max_rows / {ATLAS_A2.aiv_per_aic} = {per_core}, the rows of one vector core"
+        text = f"a divisor of max_rows / {vectors} = {per_core}, the rows of one vector core"
         raise IllegalScheduleValue("rows", schedule.rows, text, closest, line)
     return schedule
 
 
-def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None:
+def smaller(schedule: Schedule, stated: Mapping[str, object], architecture: Architecture) -> Schedule | None:
     """The next schedule to try when one does not fit; only what the author left open changes.
 
     Smaller tiles come before single buffering, which costs the overlap of copies and computation; fewer rows
@@ -135,7 +144,7 @@ def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None
     if may_shrink:
         return replace(schedule, tile_k=schedule.tile_k // 2)
     fewer = schedule.max_rows // 2
-    if "max_rows" not in stated and fewer % (ATLAS_A2.aiv_per_aic * schedule.rows) == 0:
+    if "max_rows" not in stated and fewer % (architecture.aiv_per_aic * schedule.rows) == 0:
         return replace(schedule, max_rows=fewer)
     return None
 

@@ -1,14 +1,13 @@
 """The epilogue: operations on complete rows before they are stored, one entry of a table for each kind.
 
-Rows arrive normalised, in fp32, and leave in the dtype of the result. A new operation is an entry of the
-table below and its test.
+Rows arrive normalised, in fp32, and leave in the dtype of the result. A new kind of operation is an entry of
+the table below and its test; a new elementwise operation is a line of operands/elementwise_ops.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from attndsl.expr import Const, Expr, Load, Scope, Symbol
 from attndsl.graph import nodes
@@ -18,23 +17,15 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
+from attndsl.lowering.results.row_operations import EachRun, row_operation
 from attndsl.lowering.rows.row_space import RowRun
-from attndsl.lowering.scores.row_values import row_value
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
-from attndsl.tile.instructions.base import block_elements
+from attndsl.tile.instructions.units import block_elements
 from attndsl.tile.statements import Alloc, For, If, Note, Seq, Statement, seq
 
 _INT8_BLOCK = block_elements("int8")
 _ROW = Symbol("row")
-
-
-class EachRun(Protocol):
-    """Calls ``body`` for every run of the rows that are complete; as :meth:`RowSpace.each_run`."""
-
-    def __call__(
-        self, body: Callable[[RowRun], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
-    ) -> Seq: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,9 +79,9 @@ def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) 
 
 def _pitch(context: Context, dtype: str) -> Const:
     """Lanes of a row of the result: rows start on a block."""
-    bucket = context.padded_value_size
-    padded = -(-int(bucket.value) // _INT8_BLOCK) * _INT8_BLOCK
-    return bucket if dtype != "int8" or padded == bucket.value else Const(padded)
+    padded_size = context.padded_value_size
+    padded = -(-int(padded_size.value) // _INT8_BLOCK) * _INT8_BLOCK
+    return padded_size if dtype != "int8" or padded == padded_size.value else Const(padded)
 
 
 def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
@@ -102,18 +93,18 @@ def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, p
 
 def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
     """Integral fp32 rows by way of fp16, which holds them exactly; row by row where rows get wider."""
-    bucket, span = context.padded_value_size, CHUNK * pitch
+    padded_size, span = context.padded_value_size, CHUNK * pitch
     elements = context.schedule.rows * int(pitch.value)
     half = context.in_ub("resultHalf", "float16", elements, "integral results in fp16")
     row = Convert(
-        dst=whole(half, _ROW * pitch, bucket),
-        src=whole(source, offset + _ROW * bucket, bucket),
+        dst=whole(half, _ROW * pitch, padded_size),
+        src=whole(source, offset + _ROW * padded_size, padded_size),
         mode="CAST_RINT",
     )
     by_row = For(var=_ROW, end=CHUNK, body=seq(row), disjoint=(half,), runs=True)
     at_once = Convert(dst=whole(half, 0, span), src=whole(source, offset, span), mode="CAST_RINT")
     return seq(
-        at_once if pitch.same(bucket) else by_row,
+        at_once if pitch.same(padded_size) else by_row,
         Convert(dst=whole(result, 0, span), src=whole(half, 0, span), mode="CAST_RINT"),
     )
 
@@ -141,21 +132,23 @@ def _by_channel(
 ) -> Statement:
     """``rows = rows op factor``, where the fp32 factor is one number or one a channel of each head."""
     tensor = stored_plain(factor)
-    bucket, name, s = context.padded_value_size, tensor.name, context.schedule
-    rows = whole(source, offset, CHUNK * bucket)
+    padded_size, name, s = context.padded_value_size, tensor.name, context.schedule
+    rows = whole(source, offset, CHUNK * padded_size)
     one_for_all = context.stride(name, "E")
     number = Load(name, Const(0), scope=Scope.GLOBAL)
     scalar = WithScalar(op=f"{op}s", dst=rows, src=rows, scalar=number, where=factor.where)
     if isinstance(one_for_all, Const):
         return scalar
     meaning = "a factor of the rows"
-    loaded = context.in_ub("factorRows", "float32", s.rows * int(bucket.value), meaning, s.slots)
+    loaded = context.in_ub("factorRows", "float32", s.rows * int(padded_size.value), meaning, s.slots)
 
     def load(run: RowRun) -> Statement:
-        target = loaded.region(run.row * bucket, run.rows, context.value_dim, bucket)
+        target = loaded.region(run.row * padded_size, run.rows, context.value_dim, padded_size)
         return LoadRows(dst=target, src=context.rows.place(context, name, run, context.value_dim))
 
-    combine = Binary(op=op, dst=rows, first=rows, second=whole(loaded, 0, CHUNK * bucket), where=factor.where)
+    combine = Binary(
+        op=op, dst=rows, first=rows, second=whole(loaded, 0, CHUNK * padded_size), where=factor.where
+    )
     spread = context.rows.has_nonzero_stride(context, name, within="E")
     by_row = Alloc(buffers=(loaded,), body=seq(each_run(load, (loaded,), spread=spread), combine))
     return If(condition=one_for_all == 0, then=seq(scalar), otherwise=seq(by_row))
@@ -181,42 +174,13 @@ def _cast(
     return []
 
 
-def _by_row(
-    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
-) -> list[Statement]:
-    """A factor that each query head has of its own, or one for all."""
-    assert isinstance(node, nodes.Elementwise)
-    other = _operand_without_attention(node)
-    if node.op != "multiply" or other is None or not set(_axes(other)) <= {"N"}:
-        raise NotLowered(f"'{node.op}' of the result", node.where)
-    bucket = context.padded_value_size
-
-    def one(run: RowRun) -> Statement:
-        row = whole(source, offset + run.row * bucket, bucket)
-        return WithScalar(op="Muls", dst=row, src=row, scalar=row_value(context, other), where=node.where)
-
-    title = Note(text=f"result = result * a factor of its head  ({node.where})")
-    return [title, each_run(one, (source,), spread=False)]
-
-
-def _operand_without_attention(node: nodes.Elementwise) -> nodes.Node | None:
-    """The operand that no attention result is part of."""
-    plain = (each for each in node.inputs if not any(isinstance(n, nodes.WeightedSum) for n in each.walk()))
-    return next(plain, None)
-
-
-def _axes(node: nodes.Node) -> tuple[str, ...]:
-    """The axes along which anything in a value differs."""
-    return tuple(axis for each in node.walk() for axis in getattr(each, "axes", ()))
-
-
 def _keeps_zeros(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Quantize) and node.offset is None
 
 
 EPILOGUE_RULES: dict[type[nodes.Node], EpilogueRule] = {
     nodes.Quantize: EpilogueRule(lower=_quantise, keeps_zeros=_keeps_zeros, rounds=True),
-    nodes.Elementwise: EpilogueRule(lower=_by_row),
+    nodes.Elementwise: EpilogueRule(lower=row_operation),
     nodes.Replace: EpilogueRule(lower=_padded, keeps_zeros=lambda node: True),
     nodes.Cast: EpilogueRule(lower=_cast, keeps_zeros=lambda node: True, rounds=True),
 }

@@ -19,7 +19,7 @@ from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, 
 from attndsl.lowering.results.epilogue_rules import epilogue
 from attndsl.lowering.results.write_rows import row_total
 from attndsl.lowering.rows.row_space import RowRun
-from attndsl.target import ATLAS_A2, Core
+from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, Fill, LoadRows, Unary, WithScalar
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
@@ -76,9 +76,9 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     )
     loop = For(
         var=_UNIT,
-        begin=BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK,
+        begin=BLOCK_INDEX * context.architecture.aiv_per_aic + SUB_BLOCK,
         end=_UNITS,
-        step=BLOCK_COUNT * ATLAS_A2.aiv_per_aic,
+        step=BLOCK_COUNT * context.architecture.aiv_per_aic,
         body=one_unit,
         where=where,
     )

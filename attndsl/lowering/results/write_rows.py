@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attndsl.expr import Const, Expr
+from attndsl.expr import Const, Expr, Symbol
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS, SMALLEST, SPLIT
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
@@ -22,7 +22,9 @@ from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import StoreRows, WithScalar
-from attndsl.tile.statements import Alloc, For, If, Note, Seq, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
+
+_PARTIAL_ROW = Symbol("partialRow")
 
 
 def may_split(context: Context) -> bool:
@@ -90,25 +92,28 @@ def _partial(context: Context) -> list[Statement]:
         )
     )
 
-    def store(tensor: GlobalTensor, source: Buffer, offset: Expr, width: Expr) -> Seq:
-        def one_run(run: RowRun) -> Statement:
-            first, distance = context.rows.flat_row_index(context, run)
-            row = SPLIT * row_total(context) + first
-            target = tensor.region(row * width, run.rows, width, distance * width)
+    stored = (
+        (partial_max(context), leaving[0], Const(0), lanes),
+        (partial_sum(context), leaving[1], Const(0), lanes),
+        (partial_out(context), b.accumulator, R0 * padded_size, padded_size),
+    )
+
+    def one_run(run: RowRun) -> Statement:
+        first, distance = context.rows.flat_row_index(context, run)
+        number = Let(symbol=_PARTIAL_ROW, value=SPLIT * row_total(context) + first)
+
+        def store(tensor: GlobalTensor, source: Buffer, offset: Expr, width: Expr) -> Statement:
+            target = tensor.region(_PARTIAL_ROW * width, run.rows, width, distance * width)
             return StoreRows(dst=target, src=source.region(offset + run.row * width, run.rows, width, width))
 
-        return context.rows.each_run(one_run)
+        return seq(number, *(store(*each) for each in stored))
 
-    statistics = seq(
+    body = seq(
         broadcast(context, leaving[0], b.row_max, R0),
         broadcast(context, leaving[1], b.row_sum, R0),
-        store(partial_max(context), leaving[0], Const(0), lanes),
-        store(partial_sum(context), leaving[1], Const(0), lanes),
+        context.rows.each_run(one_run),
     )
-    return [
-        Alloc(buffers=leaving, body=statistics),
-        store(partial_out(context), b.accumulator, R0 * padded_size, padded_size),
-    ]
+    return [Alloc(buffers=leaving, body=body)]
 
 
 def row_total(context: Context) -> Expr:

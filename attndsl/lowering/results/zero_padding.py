@@ -12,7 +12,7 @@ from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.rows.row_space import RowRun
-from attndsl.target import ATLAS_A2, Core
+from attndsl.target import Core
 from attndsl.tile.instructions import Convert, Fill, StoreRows
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
 from attndsl.tile.statements import For, If, Let, Stage, seq
@@ -35,7 +35,8 @@ def zero_padding(context: Context) -> Stage:
     name, size = context.computation.output.name, s.rows * context.signature.padded_value_size
     dtype = context.parameter(name).dtype
     if dtype == "int8":  # made of fp16, and rows start on a block
-        pitch = Const(-(-context.signature.padded_value_size // ATLAS_A2.block) * ATLAS_A2.block)
+        block = context.architecture.block
+        pitch = Const(-(-context.signature.padded_value_size // block) * block)
         size = s.rows * int(pitch.evaluate({}))
     wide = context.in_ub("zeroWide", "float16" if dtype == "int8" else "float32", size, "zeros")
     zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")
@@ -55,9 +56,9 @@ def zero_padding(context: Context) -> Stage:
     one = seq(*enter, If(condition=existing <= QUERY, then=seq(steps)))
     loop = For(
         var=_TOKEN,
-        begin=BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK,
+        begin=BLOCK_INDEX * context.architecture.aiv_per_aic + SUB_BLOCK,
         end=batch * positions,
-        step=BLOCK_COUNT * ATLAS_A2.aiv_per_aic,
+        step=BLOCK_COUNT * context.architecture.aiv_per_aic,
         body=one,
         where=where,
     )

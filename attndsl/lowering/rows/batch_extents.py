@@ -36,7 +36,7 @@ def packed_start(
     if isinstance(lengths, nodes.Scalar | nodes.Input):
         one = lengths.value if isinstance(lengths, nodes.Scalar) else Load(lengths.name, _BEFORE)
         body = emit.in_kernel(one, {_BEFORE.name: _BEFORE})
-        return Fold("sum", body, _BEFORE.name, BATCH, f"{what}Before")
+        return emit.inventory.running_sum(Fold("sum", body, _BEFORE.name, BATCH, f"{what}Before"))
     where = ends.where if ends is not None else emit.where
     raise NotLowered("packed rows without lengths", where)
 

@@ -30,7 +30,6 @@ from attndsl.lowering.emit.loop_scalars import (
 from attndsl.lowering.rows.batch_extents import batch_scalar, packed_start
 from attndsl.lowering.rows.row_space import RowRun, RowSpace
 from attndsl.lowering.signature.host_scalars import CORES
-from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE
@@ -85,7 +84,7 @@ class PositionedRows(RowSpace):
         add, extents = emit.inventory.field, emit.signature.extents
         queries = maximum(1, emit.schedule.max_rows // maximum(heads, 1))
         if self.whole_positions:
-            queries = ATLAS_A2.aiv_per_aic * self._positions_per_core(emit, heads)
+            queries = emit.architecture.aiv_per_aic * self._positions_per_core(emit, heads)
         add("queriesPerTask", queries, "query positions of a task, at most")
         tiles = ceil_div(extents["Q"], tiling_field_ref("queriesPerTask"))
         add("queryTiles", tiles, "tasks that share the query positions of a batch row")
@@ -99,9 +98,9 @@ class PositionedRows(RowSpace):
 
     def _positions_per_core(self, emit: Emitter, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
-        rows, extents = emit.schedule.rows_per_core, emit.signature.extents
+        rows, extents = emit.rows_per_core, emit.signature.extents
         held = maximum(1, minimum(positions_per_core(rows), rows // maximum(heads, 1)))
-        even = ceil_div(self.tokens(extents) * extents["K"], ATLAS_A2.aiv_per_aic * CORES)
+        even = ceil_div(self.tokens(extents) * extents["K"], emit.architecture.aiv_per_aic * CORES)
         return minimum(held, maximum(1, even))
 
     def enter(self, emit: Emitter) -> list[Statement]:
@@ -118,10 +117,10 @@ class PositionedRows(RowSpace):
     def may_be_empty(self) -> bool:
         return True
 
-    def rows_per_core(self) -> Expr:
+    def rows_per_core(self, emit: Emitter) -> Expr:
         if self.whole_positions:
-            return ceil_div(QUERIES, ATLAS_A2.aiv_per_aic) * HEADS
-        return super().rows_per_core()
+            return ceil_div(QUERIES, emit.architecture.aiv_per_aic) * HEADS
+        return super().rows_per_core(emit)
 
     # Rows -----------------------------------------------------------------------------------------------
 
@@ -139,7 +138,7 @@ class PositionedRows(RowSpace):
         offset = self.offset(emit, name, FIRST_HEAD, FIRST_QUERY + _POSITION)
         one = seq(self.load_heads(emit, target, tensor, dim, _POSITION * HEADS, offset))
         by_position = For(var=_POSITION, end=QUERIES, body=one, disjoint=(target,), runs=True)
-        fits = (HEADS == 1) & (pitch <= ATLAS_A2.max_nd2nz_pitch)
+        fits = (HEADS == 1) & (pitch <= emit.architecture.max_nd2nz_pitch)
         return If(condition=fits, then=seq(one_head), otherwise=seq(by_position))
 
     def runs(self, body: Callable[[RowRun], Statement], by_row: Callable[[], For]) -> Seq:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Expr, Symbol, ceil_div, constant_value, maximum, minimum
-from attndsl.target import ATLAS_A2
+from attndsl.lowering.emit.emitter import Emitter
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import fractal_depth, padded
@@ -80,7 +80,7 @@ def segments_by_page(
 
 
 def load_matrix(
-    target: Buffer, segment: RowSegment, total_rows: Expr, column: Expr, width: Expr
+    emit: Emitter, target: Buffer, segment: RowSegment, total_rows: Expr, column: Expr, width: Expr
 ) -> Statement:
     """A segment of a row-major matrix to L1; row by row where its pitch exceeds what one copy can express.
 
@@ -98,7 +98,7 @@ def load_matrix(
         padded_rows=padded(total_rows),
     )
     by_row = For(var=_ROW, end=segment.rows, body=seq(one_row), disjoint=(target,), runs=True)
-    fits = segment.pitch <= ATLAS_A2.max_nd2nz_pitch
+    fits = segment.pitch <= emit.architecture.max_nd2nz_pitch
     known = constant_value(fits)
     if known is not None:
         return all_rows if known else by_row

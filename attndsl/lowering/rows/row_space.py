@@ -35,7 +35,6 @@ from attndsl.lowering.emit.loop_scalars import (
 )
 from attndsl.lowering.rows.row_segments import RowSegment, load_matrix
 from attndsl.lowering.rows.scaled_query import ScaledQuery
-from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
@@ -172,18 +171,18 @@ class RowSpace(ABC):
     def may_be_empty(self) -> bool:
         """Whether a task can have no rows."""
 
-    def rows_of_this_aiv(self) -> list[Statement]:
+    def rows_of_this_aiv(self, emit: Emitter) -> list[Statement]:
         """The rows of the task that this AIV works on."""
         half = Symbol("rowsPerCore")
         return [
-            Let(symbol=half, value=self.rows_per_core()),
+            Let(symbol=half, value=self.rows_per_core(emit)),
             Let(symbol=ROW_BEGIN, value=minimum(SUB_BLOCK * half, TASK_ROWS)),
             Let(symbol=ROWS, value=minimum(half, TASK_ROWS - ROW_BEGIN)),
         ]
 
-    def rows_per_core(self) -> Expr:
+    def rows_per_core(self, emit: Emitter) -> Expr:
         """The rows of the task that one vector core works on, at most."""
-        return ceil_div(TASK_ROWS, ATLAS_A2.aiv_per_aic)
+        return ceil_div(TASK_ROWS, emit.architecture.aiv_per_aic)
 
     # Rows in L1 -----------------------------------------------------------------------------------------
 
@@ -207,7 +206,7 @@ class RowSpace(ABC):
         segment = RowSegment(tensor, at, HEADS, offset, emit.stride(name, "N"))
         layouts = emit.signature.layouts[name].strides
         if not all(each.get("N", Const(0)).same(emit.signature.extents["D"]) for each in layouts):
-            return load_matrix(target, segment, padded_rows, Const(0), dim)
+            return load_matrix(emit, target, segment, padded_rows, Const(0), dim)
         source = tensor.region(offset, HEADS, dim, segment.pitch)  # heads side by side: a short pitch
         place = target.region(at * fractal_depth(target.dtype))
         return LoadNz(dst=place, src=source, padded_rows=padded_rows, where=self.where)

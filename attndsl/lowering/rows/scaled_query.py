@@ -15,7 +15,7 @@ from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.stored_inputs import stored_plain
-from attndsl.target import ATLAS_A2, Core
+from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows, WithScalar
 from attndsl.tile.naming import camel
@@ -75,9 +75,9 @@ class ScaledQuery:
         )
         return For(
             var=_FIRST,
-            begin=(BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK) * _PART,
+            begin=(BLOCK_INDEX * emit.architecture.aiv_per_aic + SUB_BLOCK) * _PART,
             end=count,
-            step=BLOCK_COUNT * (ATLAS_A2.aiv_per_aic * _PART),
+            step=BLOCK_COUNT * (emit.architecture.aiv_per_aic * _PART),
             body=seq(
                 Let(symbol=_COUNT, value=minimum(Const(_PART), count - _FIRST)),
                 Alloc(buffers=(loaded,), body=scale),

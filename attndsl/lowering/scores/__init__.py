@@ -1,5 +1,5 @@
-"""Score modifiers: one rule for each kind of graph node, and the statements of elementwise operations.
+"""Score modifiers: one rule for each kind of graph node.
 
-Knows masks, which are modifiers too, and the context of an attention. Knows nothing of where scores come
-from and go to.
+Knows masks, which are modifiers too, and the operands of scores. Knows nothing of where scores come from and
+go to.
 """

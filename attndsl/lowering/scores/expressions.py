@@ -16,16 +16,17 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.attention_pattern import has_scores
-from attndsl.lowering.scores.elementwise_ops import OPERATIONS
-from attndsl.lowering.scores.key_operands import (
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS
+from attndsl.lowering.operands.key_operands import (
     Compute,
     KeyOperand,
     key_operand,
+    own_operation,
     spread_number,
     takes_number,
     with_number,
 )
-from attndsl.lowering.scores.row_values import has_keys
+from attndsl.lowering.operands.row_values import has_keys
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, WithScalar
 from attndsl.tile.naming import camel
@@ -58,7 +59,7 @@ def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int 
     inner = expression(context, varying[0], base, depth)
     if operation.own is not None:
         own = operation.own
-        return _behind(inner, lambda c, target: own(c, target, node.where))
+        return _behind(inner, lambda c, target: own_operation(c, own, target, node.where))
     other = next(each for each in node.inputs if each is not varying[0])
     first = operation.ordered and node.inputs[0] is other
     if not has_keys(other) and not first and takes_number(node, other):

@@ -1,7 +1,7 @@
 """Score modifiers: one entry of a table for each kind of graph node.
 
 A rule turns a node into a :class:`Modifier`. A new modifier is a rule in a module here, a line in the table
-below, and its test; a new elementwise operation is a line in elementwise_ops.py.
+below, and its test; a new elementwise operation is a line in operands/elementwise_ops.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.mask_rules import lower_mask
 from attndsl.lowering.match.attention_pattern import has_scores, other_operand, score_operand
-from attndsl.lowering.scores.elementwise_ops import OPERATIONS
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.scores.expressions import expression, name_of
 
 

@@ -84,7 +84,7 @@ def pitch(context: Context) -> Named:
 
 def selection_buffers(context: Context) -> SelectionBuffers:
     """The buffers that the stages of the selection share."""
-    most, lanes, ub = positions_per_core(context.schedule.rows_per_core), lanes_of(context), context.in_ub
+    most, lanes, ub = positions_per_core(context.rows_per_core), lanes_of(context), context.in_ub
     window = "probabilities of a tile summed over heads, behind the last keys of the tile before"
     return SelectionBuffers(
         window=ub("window", "float32", most * int(pitch(context).value), window),

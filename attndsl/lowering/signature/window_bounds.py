@@ -10,7 +10,7 @@ from attndsl.expr import Const, Expr, minimum
 from attndsl.expr.intervals import ANYTHING, Range, bounds
 from attndsl.graph import nodes
 from attndsl.spec.operator.operator import Operator
-from attndsl.tile.instructions.base import block_elements
+from attndsl.tile.instructions.units import block_elements
 
 _BLOCK = block_elements("float32")
 MOST_CARRIED = 64

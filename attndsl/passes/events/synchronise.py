@@ -25,7 +25,7 @@ from attndsl.passes.events.buffer_reuse import first_of_each, reuse_events, wait
 from attndsl.passes.events.hazards import find_problems, insert_barriers, superfluous_events
 from attndsl.passes.events.ring_order import find_early_flags
 from attndsl.passes.events.trip_counts import surely_run, surely_run_too
-from attndsl.target import ATLAS_A2, Core, Pipe
+from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
@@ -51,18 +51,19 @@ def synchronise(program: Program) -> Program:
         TooManyEvents: a pipe pair needs more ids than there are.
         InternalError: something stays unordered, which would be a defect of this pass.
     """
-    cores = {core: _synchronise_core(tree, core) for core, tree in program.cores.items()}
+    ids = program.device.architecture.event_ids
+    cores = {core: _synchronise_core(tree, core, ids) for core, tree in program.cores.items()}
     return program.with_(cores=cores)
 
 
-def _synchronise_core(tree: Seq, core: Core) -> Seq:
+def _synchronise_core(tree: Seq, core: Core, ids: int) -> Seq:
     lifetimes = [item.buffers for item in tree.walk() if isinstance(item, Alloc)]
     groups = {buffer: group for group in lifetimes for buffer in group}
     tree = reuse_events(as_seq(rewrite(tree, lambda s: _content_events(s, groups)) or tree))
     facts = _Loops(tree)
     tree = _drop_superfluous(tree, facts.sure)
     tree = _order_flags(tree, facts.of(tree))
-    tree = _number_events(tree)
+    tree = _number_events(tree, ids)
     tree = insert_barriers(tree, facts.of(tree))
     sure = facts.of(tree)
     left = (*find_problems(tree, sure), *find_early_flags(tree, sure))
@@ -231,8 +232,8 @@ def _order_flags(tree: Seq, sure: frozenset[For]) -> Seq:
     return as_seq(rewrite(tree, change) or tree)
 
 
-def _number_events(tree: Seq) -> Seq:
-    """Consecutive ids per pipe pair, in the order of first use."""
+def _number_events(tree: Seq, most: int) -> Seq:
+    """Consecutive ids per pipe pair, in the order of first use; ``most``: those that a pair has."""
     first_ids: dict[str, int] = {}
     used: dict[tuple[Pipe, Pipe], int] = {}
     for event in first_of_each(tree):
@@ -240,8 +241,8 @@ def _number_events(tree: Seq) -> Seq:
         first_ids[event.name] = used.get(pair, 0)
         used[pair] = first_ids[event.name] + event.ids
     for pair, needed in used.items():
-        if needed > ATLAS_A2.event_ids:
-            raise TooManyEvents(f"{pair[0].value}_{pair[1].value}", needed, ATLAS_A2.event_ids)
+        if needed > most:
+            raise TooManyEvents(f"{pair[0].value}_{pair[1].value}", needed, most)
 
     def change(statement: Statement) -> Statement:
         if isinstance(statement, SetEvent):

@@ -26,7 +26,7 @@ from typing import Any
 
 from attndsl.base.errors import InternalError
 from attndsl.passes.events.access_sets import is_ring
-from attndsl.target import ATLAS_A2, Core, Pipe
+from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.naming import camel
@@ -98,8 +98,9 @@ def derive_flags(program: Program) -> Program:
     ]
     names += [f"before{name}" for name in sorted(device)]
     names += [name for item in early.values() for name in (f"all{item.writer.name}", item.ready)]
-    if len(names) > ATLAS_A2.cross_core_flags:
-        raise InternalError(f"{len(names)} cross-core flags, the hardware has {ATLAS_A2.cross_core_flags}")
+    most = program.device.architecture.cross_core_flags
+    if len(names) > most:
+        raise InternalError(f"{len(names)} cross-core flags, the hardware has {most}")
     flags = {name: index for index, name in enumerate(names)}
 
     def change(statement: Statement) -> Statement | None:

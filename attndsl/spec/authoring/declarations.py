@@ -32,6 +32,8 @@ from attndsl.spec.authoring.values import TensorValue, Value
 from attndsl.spec.contract.arguments import DTYPES, REQUIRED, Dim, ParamSpec
 from attndsl.spec.contract.capacity import capacity_constraints
 from attndsl.spec.contract.constraint import Constraint
+from attndsl.target import DEFAULT_DEVICE, Device, UnknownDeviceError
+from attndsl.target import device as device_named
 
 Dtypes: TypeAlias = "str | TensorValue | tuple[str | TensorValue, ...]"
 Layouts: TypeAlias = "str | list[str] | Mapping[str, object]"
@@ -65,11 +67,13 @@ class Declarations:
     Args:
         name: the name of the operator, of its Python function and of its kernel.
         document: where the contract is published.
-        target: the device family that kernels are made for.
+        target: the name of the device that kernels are made for, see :mod:`attndsl.target.devices`.
         summary: one sentence of what it computes.
     """
 
-    def __init__(self, name: str, *, document: str = "", target: str = "atlas-a2", summary: str = "") -> None:
+    def __init__(
+        self, name: str, *, document: str = "", target: str = DEFAULT_DEVICE, summary: str = ""
+    ) -> None:
         for argument, text in (
             ("name", name),
             ("document", document),
@@ -79,8 +83,9 @@ class Declarations:
             check_text(f"{argument} of an operator", text)
         if not name.isidentifier():
             raise errors.SpecError(f"operator name {name!r} is no identifier", author_line())
-        self.name, self.document, self.target, self.summary = name, document, target, summary
+        self.name, self.document, self.summary = name, document, summary
         self.where = author_line()
+        self.device = _device(target, self.where)
         self.source = name
         """The name that :func:`attndsl.spec.operator.loader.load` takes: its own, or the spec file's."""
         self.constraints: tuple[Constraint, ...] = ()
@@ -543,6 +548,13 @@ class Declarations:
             assert isinstance(other, DeclaredTensor)
             found += self._all_dtypes(other)
         return tuple(dict.fromkeys([*found, *declared.dtypes_alone]))
+
+
+def _device(name: str, where: SourceLine) -> Device:
+    try:
+        return device_named(name)
+    except UnknownDeviceError as unknown:
+        raise errors.UnknownTargetError(f"target of an operator: {unknown}", where) from None
 
 
 def _by_key(layouts: Layouts | None) -> dict[str, str | tuple[str, Expr]]:

@@ -16,6 +16,7 @@ from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Output
 from attndsl.spec.contract.arguments import Dim, OutputSpec, ParamSpec, TensorSpec
 from attndsl.spec.contract.constraint import Constraint
+from attndsl.target import Device
 
 
 class Contract(Protocol):
@@ -32,8 +33,8 @@ class Contract(Protocol):
         """Where the contract is published."""
 
     @property
-    def target(self) -> str:
-        """The device family that kernels are made for."""
+    def device(self) -> Device:
+        """The device that kernels are made for."""
 
     @property
     def summary(self) -> str:

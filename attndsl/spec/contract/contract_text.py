@@ -36,7 +36,7 @@ def contract_text(operator: Contract) -> str:
     """All sections: signature, sizes, tensors, parameters, constraints, results, schedule."""
     sections = [
         [f"{operator.name}({_signature(operator)})"],
-        [f"document: {operator.document or 'none'}; target: {operator.target}"],
+        [f"document: {operator.document or 'none'}; target: {operator.device.name}"],
         ["", "sizes", *(f"  {line}" for line in _sizes(operator))],
         ["", "tensors", *(line for spec in operator.tensors for line in _tensor(spec))],
         ["", "parameters", *(f"  {_param(spec)}" for spec in operator.params)],

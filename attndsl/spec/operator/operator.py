@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +36,7 @@ from attndsl.spec.operator.specialization_parameters import (
     specialization_samples,
     stored_dtypes,
 )
+from attndsl.target import DEFAULT_DEVICE, Device
 
 
 class Operator(Declarations):
@@ -43,7 +45,9 @@ class Operator(Declarations):
     See :class:`attndsl.spec.authoring.declarations.Declarations` for what an author writes.
     """
 
-    def __init__(self, name: str, *, document: str = "", target: str = "atlas-a2", summary: str = "") -> None:
+    def __init__(
+        self, name: str, *, document: str = "", target: str = DEFAULT_DEVICE, summary: str = ""
+    ) -> None:
         super().__init__(name, document=document, target=target, summary=summary)
         self._graphs: dict[tuple[object, ...], Graph] = {}
         self._modes: Modes[Operator] = Modes()
@@ -191,7 +195,9 @@ class Operator(Declarations):
         """
         if self._modes.parameter not in ("", by) or value in self._modes.operators:
             raise errors.DuplicateNameError(f"mode {by} = {value!r} is declared twice", author_line())
-        other = Operator(f"{self.name}_{suffix}", document=self.document, target=self.target, summary=summary)
+        other = Operator(
+            f"{self.name}_{suffix}", document=self.document, target=self.device.name, summary=summary
+        )
         other._modes = Modes(parameter=by, own=value, of=self)
         self._modes.parameter = by
         self._modes.operators[value] = other
@@ -218,6 +224,18 @@ class Operator(Declarations):
         spec = next(spec for spec in self.params if spec.name == self._modes.parameter)
         return spec.name, next((word for word in spec.choices if isinstance(word, str)), str(self._modes.own))
 
+    def on(self, device: Device) -> Operator:
+        """The same operator, its modes too, with kernels for another device."""
+        return self._on(device, self._modes.of)
+
+    def _on(self, device: Device, of: Operator | None) -> Operator:
+        other = copy(self)
+        other.device = device
+        vars(other).pop("content_key", None)  # of the other device
+        modes = {value: mode._on(device, other) for value, mode in self._modes.operators.items()}
+        other._modes = replace(self._modes, operators=modes, of=of)
+        return other
+
     @property
     def spec(self) -> str:
         """The name by which the loader finds it, or the operator that it is a mode of."""
@@ -225,12 +243,12 @@ class Operator(Declarations):
 
     @cached_property
     def content_key(self) -> str | None:
-        """A key over the files that the spec was loaded from; None for an operator that no file declares."""
+        """A key over the device and the files that the spec was loaded from; None if no file declares it."""
         files = (self._modes.of or self).files_read
         if not files:
             return None
         parts = (part for path in files for part in (path.name, path.read_bytes()))
-        return content_key(self.name, *parts)
+        return content_key(self.name, self.device.name, *parts)
 
     @property
     def in_commands(self) -> str:

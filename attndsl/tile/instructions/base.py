@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol
 
@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl.expr import Const, Expr, ExprLike, constant_value
-from attndsl.target import ATLAS_A2, Core, Pipe
-from attndsl.target.costs import COSTS
-from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
+from attndsl.target import Architecture, Core, Pipe
+from attndsl.target.costs import Cost
+from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region
 from attndsl.tile.instructions.limits import Finding, Limit
 from attndsl.tile.statements import Statement
 
@@ -134,12 +134,12 @@ class Instruction(Statement):
         """The amount of work, in the units of its cost entry."""
 
     @abstractmethod
-    def limits(self) -> Iterator[Finding]:
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
         """The limits of its operands, and as text every rule of another kind that it violates."""
 
-    def violations(self) -> Iterator[str]:
+    def violations(self, architecture: Architecture) -> Iterator[str]:
         """What is wrong for certain: rules of other kinds, limits of constant numbers; nothing when legal."""
-        for finding in self.limits():
+        for finding in self.limits(architecture):
             if isinstance(finding, str):
                 yield finding
                 continue
@@ -148,9 +148,9 @@ class Instruction(Statement):
             if wrong:
                 yield f"{finding.role} is {finding.value}, {wrong}"
 
-    def open_limits(self) -> Iterator[Limit]:
+    def open_limits(self, architecture: Architecture) -> Iterator[Limit]:
         """The limits of numbers that are known when the program runs."""
-        for finding in self.limits():
+        for finding in self.limits(architecture):
             if isinstance(finding, Limit) and constant_value(finding.value) is None:
                 yield finding
 
@@ -163,9 +163,9 @@ class Instruction(Statement):
         """The device's operation, by which the cost table names it."""
         return _OPERATIONS.get(self.api, self.api)
 
-    def cycles(self, machine: Machine) -> float:
-        """Predicted cycles on its pipe."""
-        return COSTS[self.cost_key].cycles(self.units(machine))
+    def cycles(self, machine: Machine, costs: Mapping[str, Cost]) -> float:
+        """Predicted cycles on its pipe, by the costs of a device."""
+        return costs[self.cost_key].cycles(self.units(machine))
 
 
 def is_one(expr: Expr) -> bool:
@@ -199,13 +199,3 @@ def _strided(flat: Array, machine: Machine, region: Region | GlobalRegion, name:
     size = flat.itemsize
     shape, strides = (rows, cols), (pitch * size, size)
     return np.lib.stride_tricks.as_strided(flat[offset:], shape, strides)
-
-
-def block_elements(dtype: str) -> int:
-    """Elements of one data block."""
-    return ATLAS_A2.block // item_bytes(dtype)
-
-
-def repeat_elements(dtype: str) -> int:
-    """Elements of one repeat of a vector instruction."""
-    return ATLAS_A2.repeat // item_bytes(dtype)

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from attndsl.expr import Const, Expr, Named, as_expr, round_up
-from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
+from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
     Array,
@@ -23,20 +23,23 @@ from attndsl.tile.instructions.base import (
     Machine,
     Names,
     OwnOrder,
-    block_elements,
     gm_view,
     is_one,
 )
 from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
+from attndsl.tile.instructions.units import (
+    ARCHITECTURE,
+    BLOCK,
+    FRACTAL,
+    block_elements,
+    whole_fractals,
+)
 
-FRACTAL = ATLAS_A2.fractal
 FRACTAL_SIZE = Named(FRACTAL, "fractal")
 INT8_DEPTH = Named(block_elements("int8"), "int8Depth")
-_FRACTAL_BYTES = ATLAS_A2.fractal * ATLAS_A2.block
+_FRACTAL_BYTES = FRACTAL * BLOCK
 _FACTORS = ("float16", "bfloat16", "int8")
 _PRODUCTS = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}
-
-_up16 = ATLAS_A2.whole_fractals
 
 
 def fractal_elements(dtype: str) -> int:
@@ -105,7 +108,7 @@ class LoadNz(Instruction):
                 self._place(machine, source, number)
 
     def _place(self, machine: Machine, source: Array, matrix: int) -> None:
-        depth = ATLAS_A2.block // source.itemsize
+        depth = BLOCK // source.itemsize
         rows, groups = source.shape[0], _up(source.shape[1], depth) // depth
         group_step, row_step = (int(machine.value(x)) * depth for x in (self.padded_rows, self.row_step))
         start = int(machine.value(self.dst.offset)) + matrix * int(machine.value(self.matrix_step)) * depth
@@ -145,21 +148,21 @@ class LoadNz(Instruction):
         count = machine.value(self.src.rows) * machine.value(self.src.cols) * machine.value(self.matrices)
         return float(count * item_bytes(self.src.tensor.dtype))
 
-    def limits(self) -> Iterator[Finding]:
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
         depth = block_elements(self.dst.buffer.dtype)
         yield from space_rule(self.dst, MemorySpace.L1, "destination")
         yield from multiple_rule(self.dst.offset, depth, "element offset")
         yield from dtype_rule(self.src.tensor.dtype, _FACTORS, "source")
         yield from dtype_rule(self.dst.buffer.dtype, (self.src.tensor.dtype,), "destination")
-        yield from at_most_rule(self.src.pitch, ATLAS_A2.max_nd2nz_pitch, "row pitch", least=1)
-        yield from at_most_rule(self.src.rows, ATLAS_A2.max_nd2nz_rows, "number of rows")
-        yield from at_most_rule(self.padded_rows, ATLAS_A2.max_nd2nz_rows, "padded rows", least=1)
-        yield from at_most_rule(self.row_step, ATLAS_A2.max_nd2nz_rows, "row step", least=1)
+        yield from at_most_rule(self.src.pitch, architecture.max_nd2nz_pitch, "row pitch", least=1)
+        yield from at_most_rule(self.src.rows, architecture.max_nd2nz_rows, "number of rows")
+        yield from at_most_rule(self.padded_rows, architecture.max_nd2nz_rows, "padded rows", least=1)
+        yield from at_most_rule(self.row_step, architecture.max_nd2nz_rows, "row step", least=1)
         if is_one(self.matrices):
             return
-        yield from at_most_rule(self.matrices, ATLAS_A2.max_nd2nz_matrices, "number of matrices")
-        yield from at_most_rule(self.src_matrix_pitch, ATLAS_A2.max_nd2nz_pitch, "matrix pitch")
-        most = ATLAS_A2.max_nd2nz_pitch // depth
+        yield from at_most_rule(self.matrices, architecture.max_nd2nz_matrices, "number of matrices")
+        yield from at_most_rule(self.src_matrix_pitch, architecture.max_nd2nz_pitch, "matrix pitch")
+        most = architecture.max_nd2nz_pitch // depth
         yield from at_most_rule(self.matrix_step, most, "matrix step in rows", least=1)
 
     def describe(self) -> str:
@@ -245,7 +248,7 @@ class LoadFractals(Instruction):
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.repeat) * self.unit * item_bytes(self.src.buffer.dtype))
 
-    def limits(self) -> Iterator[Finding]:
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from space_rule(self.src, MemorySpace.L1, "source")
         if self.dst.buffer.space not in (MemorySpace.L0A, MemorySpace.L0B):
             yield f"destination {self.dst.buffer.name} is in {self.dst.buffer.space.value}, needs L0A or L0B"
@@ -254,8 +257,8 @@ class LoadFractals(Instruction):
         whole = fractal_elements(self.src.buffer.dtype)
         yield from multiple_rule(self.dst.offset, whole, "destination offset")
         yield from multiple_rule(self.src.offset, block_elements(self.src.buffer.dtype), "source offset")
-        yield from at_most_rule(self.repeat, ATLAS_A2.max_repeat, "repeat")
-        yield from at_most_rule(self.src_stride, ATLAS_A2.max_half_word, "source stride")
+        yield from at_most_rule(self.repeat, architecture.max_repeat, "repeat")
+        yield from at_most_rule(self.src_stride, architecture.max_half_word, "source stride")
 
     def describe(self) -> str:
         how = "transposed fractals" if self.transpose else "fractals"
@@ -290,7 +293,7 @@ class Mmad(Instruction):
         return (self.dst.buffer,)
 
     def own_order(self) -> OwnOrder:
-        least = ATLAS_A2.mmad_overlap_fractals
+        least = ARCHITECTURE.mmad_overlap_fractals
         return OwnOrder(
             buffer=self.dst.buffer,
             unordered=self.m * self.n < as_expr(least) * FRACTAL_SIZE * FRACTAL_SIZE,
@@ -300,13 +303,13 @@ class Mmad(Instruction):
     def run(self, machine: Machine) -> None:
         m, n, k = (int(machine.value(x)) for x in (self.m, self.n, self.k))
         depth = _up(k, block_elements(self.a.buffer.dtype))
-        a = _from_zz(_from(machine, self.a), _up16(m), depth)[:m, :k]
-        b = _from_zn(_from(machine, self.b), depth, _up16(n))[:k, :n]
+        a = _from_zz(_from(machine, self.a), whole_fractals(m), depth)[:m, :k]
+        b = _from_zn(_from(machine, self.b), depth, whole_fractals(n))[:k, :n]
         # fp64 holds every sum of int8 products exactly
         exact = np.float64 if self.a.buffer.dtype == "int8" else np.float32
         with np.errstate(all="ignore"):
             result = a.astype(exact) @ b.astype(exact)
-        rows, groups = _up16(m), _up16(n) // FRACTAL
+        rows, groups = whole_fractals(m), whole_fractals(n) // FRACTAL
         out = _from(machine, self.dst)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
         padded = np.zeros((rows, groups * FRACTAL), out.dtype)
         padded[:m, :n] = result
@@ -322,10 +325,10 @@ class Mmad(Instruction):
         return f"Mmad({', '.join(operands)}, MmadParams({m}, {n}, {k}, 0, false, {initial}));"
 
     def units(self, machine: Machine) -> float:
-        m, n = (_up16(int(machine.value(x))) // FRACTAL for x in (self.m, self.n))
+        m, n = (whole_fractals(int(machine.value(x))) // FRACTAL for x in (self.m, self.n))
         return float(m * n * -(-int(machine.value(self.k)) // block_elements(self.a.buffer.dtype)))
 
-    def limits(self) -> Iterator[Finding]:
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from space_rule(self.dst, MemorySpace.L0C, "destination")
         yield from space_rule(self.a, MemorySpace.L0A, "left operand")
         yield from space_rule(self.b, MemorySpace.L0B, "right operand")
@@ -335,7 +338,7 @@ class Mmad(Instruction):
         yield from dtype_rule(self.dst.buffer.dtype, (product,), "destination")
         yield from multiple_rule(self.dst.offset, FRACTAL * FRACTAL, "destination offset")
         for name, size in (("m", self.m), ("n", self.n), ("k", self.k)):
-            yield from at_most_rule(size, ATLAS_A2.max_mmad_size, name)
+            yield from at_most_rule(size, architecture.max_mmad_size, name)
 
     def describe(self) -> str:
         start = f" (first: {self.initial})" if not isinstance(self.initial, Const) else ""
@@ -371,7 +374,7 @@ class Fixpipe(Instruction):
 
     def run(self, machine: Machine) -> None:
         out, rows = gm_view(machine, self.dst), int(machine.value(self.m))
-        groups = _up16(out.shape[1]) // FRACTAL
+        groups = whole_fractals(out.shape[1]) // FRACTAL
         nz = _from(machine, self.src)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
         out[...] = nz.transpose(1, 0, 2).reshape(rows, -1)[: out.shape[0], : out.shape[1]]
 
@@ -385,14 +388,14 @@ class Fixpipe(Instruction):
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.dst.rows) * machine.value(self.dst.cols) * 4)
 
-    def limits(self) -> Iterator[Finding]:
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from space_rule(self.src, MemorySpace.L0C, "source")
         yield from dtype_rule(self.dst.tensor.dtype, ("float32", "int32"), "destination")
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.tensor.dtype,), "source")
         yield from multiple_rule(self.dst.cols, FRACTAL, "columns")
-        yield from at_most_rule(self.dst.cols, ATLAS_A2.max_fixpipe_columns, "columns")
-        yield from at_most_rule(self.dst.rows, ATLAS_A2.max_fixpipe_rows, "rows")
-        yield from at_most_rule(self.m, ATLAS_A2.max_half_word, "source rows")
+        yield from at_most_rule(self.dst.cols, architecture.max_fixpipe_columns, "columns")
+        yield from at_most_rule(self.dst.rows, architecture.max_fixpipe_rows, "rows")
+        yield from at_most_rule(self.m, architecture.max_half_word, "source rows")
 
     def describe(self) -> str:
         return f"{self.dst} <- {self.src.buffer.name}"
@@ -409,12 +412,12 @@ def _from(machine: Machine, region: Region) -> Array:
 
 
 def _from_zz(flat: Array, rows: int, cols: int) -> Array:
-    depth = ATLAS_A2.block // flat.itemsize
+    depth = BLOCK // flat.itemsize
     grid = flat[: rows * cols].reshape(rows // FRACTAL, cols // depth, FRACTAL, depth)
     return grid.transpose(0, 2, 1, 3).reshape(rows, cols)
 
 
 def _from_zn(flat: Array, rows: int, cols: int) -> Array:
-    depth = ATLAS_A2.block // flat.itemsize
+    depth = BLOCK // flat.itemsize
     grid = flat[: rows * cols].reshape(rows // depth, cols // FRACTAL, FRACTAL, depth)
     return grid.transpose(0, 3, 1, 2).reshape(rows, cols)

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from attndsl.expr import Const, Expr, constant_value, round_up
-from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
+from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
     Instruction,
     Machine,
     Names,
-    block_elements,
     gm_view,
     is_one,
     view,
 )
 from attndsl.tile.instructions.limits import Finding, at_most_rule, multiple_rule, space_rule
+from attndsl.tile.instructions.units import block_elements
 
 
 def _gm_gap(region: GlobalRegion) -> Expr:
@@ -42,11 +42,11 @@ def _ub_gap(region: Region) -> Expr:
     return (region.pitch - round_up(region.cols, block)) // block
 
 
-def _copy_limits(local: Region, remote: GlobalRegion) -> Iterator[Finding]:
+def _copy_limits(local: Region, remote: GlobalRegion, architecture: Architecture) -> Iterator[Finding]:
     yield from space_rule(local, MemorySpace.UB, "operand")
     yield from multiple_rule(local.offset, block_elements(local.buffer.dtype), "element offset")
     yield from multiple_rule(local.pitch, block_elements(local.buffer.dtype), "row pitch")
-    yield from at_most_rule(local.rows, ATLAS_A2.max_copy_blocks, "number of rows")
+    yield from at_most_rule(local.rows, architecture.max_copy_blocks, "number of rows")
     if local.buffer.dtype != remote.tensor.dtype:
         yield f"{remote.tensor.name} is {remote.tensor.dtype}, {local.buffer.name} is {local.buffer.dtype}"
 
@@ -85,15 +85,15 @@ class LoadRows(Instruction):
         gaps = f"{names.expr(_gm_gap(self.src))}, {names.expr(_ub_gap(self.dst))}"
         return (
             f"DataCopyPad({local}, {remote}, DataCopyExtParams({shape}, {gaps}, 0), "
-            f"DataCopyPadExtParams<{dtype}>(false, 0, 0, 0));"
+            f"DataCopyPadExtParams<{dtype}>());"
         )
 
     def units(self, machine: Machine) -> float:
         count = machine.value(self.dst.rows) * machine.value(self.dst.cols)
         return float(count * item_bytes(self.dst.buffer.dtype))
 
-    def limits(self) -> Iterator[Finding]:
-        yield from _copy_limits(self.dst, self.src)
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from _copy_limits(self.dst, self.src, architecture)
 
     def describe(self) -> str:
         return f"{self.dst} <- {self.src}"
@@ -137,8 +137,8 @@ class StoreRows(Instruction):
         count = machine.value(self.src.rows) * machine.value(self.src.cols)
         return float(count * item_bytes(self.src.buffer.dtype))
 
-    def limits(self) -> Iterator[Finding]:
-        yield from _copy_limits(self.src, self.dst)
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from _copy_limits(self.src, self.dst, architecture)
 
     def describe(self) -> str:
         return f"{self.dst} <- {self.src}"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from attndsl.expr import Const, Expr
-from attndsl.target import ATLAS_A2
-from attndsl.target.costs import COSTS
+from attndsl.target import Architecture
+from attndsl.target.costs import Cost
 from attndsl.tile.buffers import Region, item_bytes
-from attndsl.tile.instructions.base import Machine, Names, block_elements, repeat_elements, view
+from attndsl.tile.instructions.base import Machine, Names, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule
+from attndsl.tile.instructions.units import REPEAT, REPEAT_BLOCKS, block_elements, repeat_elements
 from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands
 
 _LANES_OF_BIT = (
@@ -44,7 +45,7 @@ class Gather(VectorInstruction):
         return (self.src, self.offsets)
 
     def units(self, machine: Machine) -> float:
-        return float(machine.value(self.dst.cols)) * item_bytes(self.dst.buffer.dtype) / ATLAS_A2.repeat
+        return float(machine.value(self.dst.cols)) * item_bytes(self.dst.buffer.dtype) / REPEAT
 
     def run(self, machine: Machine) -> None:
         source, size = view(machine, self.src)[0], item_bytes(self.src.buffer.dtype)
@@ -62,8 +63,8 @@ class Gather(VectorInstruction):
         places = operands(names, self.dst, self.src)
         return f"Gather({places}, {offsets}, {base}, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.dst, self.src, self.offsets)
         yield from dtype_rule(self.src.buffer.dtype, _GATHERED, "source")
         yield from dtype_rule(self.dst.buffer.dtype, (self.src.buffer.dtype,), "destination")
@@ -88,7 +89,7 @@ class LaneNumbers(VectorInstruction):
     api: ClassVar[str] = "Adds"
     first: Expr
 
-    def cycles(self, machine: Machine) -> float:
+    def cycles(self, machine: Machine, costs: Mapping[str, Cost]) -> float:
         """The cost of the instructions it is made of: one Duplicate, Adds of one repeat, the doublings."""
         repeats = int(machine.value(self.dst.cols)) // repeat_elements(self.dst.buffer.dtype)
         steps = [1.0] * len(_LANES_OF_BIT)
@@ -96,7 +97,7 @@ class LaneNumbers(VectorInstruction):
         while done < repeats:
             steps.append(min(done, repeats - done))
             done *= 2
-        return COSTS["Fill"].cycles(1) + sum(COSTS["Adds"].cycles(step) for step in steps)
+        return costs["Fill"].cycles(1) + sum(costs["Adds"].cycles(step) for step in steps)
 
     def run(self, machine: Machine) -> None:
         row = view(machine, self.dst)
@@ -104,7 +105,7 @@ class LaneNumbers(VectorInstruction):
 
     def text(self, names: Names) -> str:
         dtype, start = names.ctype(self.dst.buffer), names.local(self.dst.buffer, self.dst.offset)
-        lanes, blocks = repeat_elements(self.dst.buffer.dtype), ATLAS_A2.repeat // ATLAS_A2.block
+        lanes, blocks = repeat_elements(self.dst.buffer.dtype), REPEAT_BLOCKS
         lines = [f"Duplicate({start}, {dtype}({names.expr(self.first)}), {lanes});"]
         for bit, pattern in enumerate(_LANES_OF_BIT):
             lines += [
@@ -122,8 +123,8 @@ class LaneNumbers(VectorInstruction):
             done *= 2
         return "\n".join(lines)
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.dst)
         yield from dtype_rule(self.dst.buffer.dtype, ("int32", "float32"), "destination")
         yield from multiple_rule(self.dst.cols, repeat_elements(self.dst.buffer.dtype), "count")
@@ -157,8 +158,8 @@ class CopyLanes(VectorInstruction):
     def text(self, names: Names) -> str:
         return f"DataCopy({operands(names, self.dst, self.src)}, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")
         yield from multiple_rule(self.dst.cols, block_elements(self.dst.buffer.dtype), "count")

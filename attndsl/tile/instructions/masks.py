@@ -12,10 +12,11 @@ from typing import ClassVar
 import numpy as np
 
 from attndsl.expr import Const, Expr, Symbol, as_expr
-from attndsl.target import ATLAS_A2
+from attndsl.target import Architecture
 from attndsl.tile.buffers import Region, item_bytes
-from attndsl.tile.instructions.base import Machine, Names, is_one, repeat_elements, view
+from attndsl.tile.instructions.base import Machine, Names, is_one, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule, name_rule
+from attndsl.tile.instructions.units import REPEAT, REPEAT_BLOCKS, repeat_elements
 from attndsl.tile.instructions.vector import (
     VectorInstruction,
     count_form_rules,
@@ -27,9 +28,8 @@ _FLOAT = ("float16", "float32")
 _BITS = ("uint8", "uint16")
 COMPARISONS = {"EQ": np.equal, "NE": np.not_equal, "GT": np.greater, "LT": np.less}
 COMPARISONS |= {"GE": np.greater_equal, "LE": np.less_equal}
-# Lanes and blocks of a repeat of fp32.
+# Lanes of a repeat of fp32.
 _LANES = repeat_elements("float32")
-_BLOCKS = ATLAS_A2.repeat // ATLAS_A2.block
 _FILL_MASK = (
     f"    const int64_t stop = fillEnd - fillBase < {_LANES} ? fillEnd - fillBase : {_LANES};",
     f"    uint64_t mask[2] = {{(~uint64_t(0) << skipped) & (~uint64_t(0) >> ({_LANES} - stop)), 0}};",
@@ -49,7 +49,7 @@ class CompareWithScalar(VectorInstruction):
         return (self.src,)
 
     def units(self, machine: Machine) -> float:
-        return float(machine.value(self.src.cols)) * item_bytes(self.src.buffer.dtype) / ATLAS_A2.repeat
+        return float(machine.value(self.src.cols)) * item_bytes(self.src.buffer.dtype) / REPEAT
 
     def run(self, machine: Machine) -> None:
         compare = COMPARISONS[self.mode]
@@ -61,8 +61,8 @@ class CompareWithScalar(VectorInstruction):
         scalar = f"{names.ctype(self.src.buffer)}({names.expr(self.scalar)})"
         return f"CompareScalar({places}, {scalar}, CMPMODE::{self.mode}, {names.expr(self.src.cols)});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.src)
         yield from dtype_rule(self.dst.buffer.dtype, ("uint8",), "bits")
         yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
@@ -89,7 +89,7 @@ class CompareLanes(VectorInstruction):
         return (self.first, self.second)
 
     def units(self, machine: Machine) -> float:
-        return float(machine.value(self.first.cols)) * item_bytes(self.first.buffer.dtype) / ATLAS_A2.repeat
+        return float(machine.value(self.first.cols)) * item_bytes(self.first.buffer.dtype) / REPEAT
 
     def run(self, machine: Machine) -> None:
         holds = COMPARISONS[self.mode](view(machine, self.first)[0], view(machine, self.second)[0])
@@ -100,8 +100,8 @@ class CompareLanes(VectorInstruction):
         places = operands(names, self.dst, self.first, self.second)
         return f"Compare({places}, CMPMODE::{self.mode}, {names.expr(self.first.cols)});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.first, self.second)
         yield from dtype_rule(self.dst.buffer.dtype, ("uint8",), "bits")
         yield from dtype_rule(self.first.buffer.dtype, (*_FLOAT, "int32"), "first source")
@@ -157,8 +157,8 @@ class Bitwise(VectorInstruction):
         places = ", ".join(_words(names, region) for region in (self.dst, self.first, self.second))
         return f"{self.op}({places}, {_word_count(names, self.dst)});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from _bit_rules(self.dst, self.first, self.second)
         yield from name_rule(self.op, _LOGIC, "bitwise")
 
@@ -179,8 +179,8 @@ class BitwiseNot(VectorInstruction):
     def text(self, names: Names) -> str:
         return f"Not({_words(names, self.dst)}, {_words(names, self.src)}, {_word_count(names, self.dst)});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from _bit_rules(self.dst, self.src)
 
 
@@ -208,8 +208,8 @@ class SelectOrScalar(VectorInstruction):
         count = names.expr(self.dst.cols)
         return f"Select({places}, {scalar}, SELMODE::VSEL_TENSOR_SCALAR_MODE, {count});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
         yield from dtype_rule(self.bits.buffer.dtype, ("uint8",), "bits")
@@ -240,8 +240,8 @@ class SelectLanes(VectorInstruction):
         places = operands(names, self.dst, self.bits, self.first, self.second)
         return f"Select({places}, SELMODE::VSEL_TENSOR_TENSOR_MODE, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.dst, self.first, self.second)
         yield from dtype_rule(self.first.buffer.dtype, _FLOAT, "first source")
         yield from dtype_rule(self.bits.buffer.dtype, ("uint8",), "bits")
@@ -312,7 +312,7 @@ class FillInterval(VectorInstruction):
             f"    const int64_t fillBase = fillLane / {_LANES} * {_LANES};",
             "    const int64_t skipped = fillLane - fillBase;",
             *_FILL_MASK,
-            f"    Duplicate({place}, {value}, mask, 1, 1, {_BLOCKS});",
+            f"    Duplicate({place}, {value}, mask, 1, 1, {REPEAT_BLOCKS});",
             "    fillLane = fillBase + stop;",
             "}",
             "if (fillLane < fillEnd) {",
@@ -320,8 +320,8 @@ class FillInterval(VectorInstruction):
             "}",
         ]
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
 
     def describe(self) -> str:

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl.expr import Binary, Const, Expr, ceil_div
-from attndsl.target import ATLAS_A2, MemorySpace
+from attndsl.target import Architecture, MemorySpace
 from attndsl.tile.buffers import Buffer, Region
-from attndsl.tile.instructions.base import Array, Machine, Names, block_elements, view
+from attndsl.tile.instructions.base import Array, Machine, Names, view
 from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
+from attndsl.tile.instructions.units import block_elements
 from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands
 
 GROUP = 32
@@ -79,14 +80,16 @@ class SortGroups(VectorInstruction):
         places = f"{operands(names, self.dst, self.scores)}, {_unsigned(names, self.indices)}"
         return f"Sort32({places}, {names.expr(ceil_div(self.scores.cols, GROUP))});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.dst, self.scores, self.indices)
         yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "records")
         yield from dtype_rule(self.scores.buffer.dtype, ("float32",), "scores")
         yield from dtype_rule(self.indices.buffer.dtype, _INDEX, "indices")
         yield from multiple_rule(self.scores.cols, GROUP, "count")
-        yield from at_most_rule(ceil_div(self.scores.cols, GROUP), ATLAS_A2.max_repeat, "number of groups")
+        yield from at_most_rule(
+            ceil_div(self.scores.cols, GROUP), architecture.max_repeat, "number of groups"
+        )
         if self.dst.buffer in (self.scores.buffer, self.indices.buffer):
             yield f"{self.dst.buffer.name} is sorted in place, needs a destination of its own"
 
@@ -133,14 +136,14 @@ class MergeSorted(VectorInstruction):
             f"MrgSort4Info(sizes, false, {valid}, 1));"
         )
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.dst, *self.sources())
         for region in (self.dst, *self.sources()):
             yield from dtype_rule(region.buffer.dtype, ("float32",), "records")
             yield from multiple_rule(region.cols, _RECORD, "lanes of a list")
         for region in self.sources():
-            yield from at_most_rule(_count(region), ATLAS_A2.max_merge_records, "records of a list")
+            yield from at_most_rule(_count(region), architecture.max_merge_records, "records of a list")
             if region.buffer is self.dst.buffer and region.offset.same(self.dst.offset):
                 yield f"{region.buffer.name} is merged in place, needs a destination of its own"
         if self.third is None and self.fourth is not None:
@@ -193,8 +196,8 @@ class SplitRecords(VectorInstruction):
         places = f"{operands(names, self.dst)}, {_unsigned(names, self.indices)}, {operands(names, self.src)}"
         return f"Extract({places}, {names.expr(ceil_div(self.dst.cols, GROUP))});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.dst, self.indices, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "scores")
         yield from dtype_rule(self.src.buffer.dtype, ("float32",), "records")
@@ -204,7 +207,7 @@ class SplitRecords(VectorInstruction):
         yield from multiple_rule(
             self.indices.offset, block_elements(self.indices.buffer.dtype), "element offset of the indices"
         )
-        yield from at_most_rule(ceil_div(self.dst.cols, GROUP), ATLAS_A2.max_repeat, "number of groups")
+        yield from at_most_rule(ceil_div(self.dst.cols, GROUP), architecture.max_repeat, "number of groups")
         if self.src.buffer in (self.dst.buffer, self.indices.buffer):
             yield f"{self.src.buffer.name} is taken apart in place, needs destinations of their own"
 

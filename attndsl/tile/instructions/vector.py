@@ -14,16 +14,14 @@ from typing import ClassVar
 import numpy as np
 
 from attndsl.expr import Expr, as_expr, ceil_div, constant_value
-from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
+from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, Region, item_bytes
 from attndsl.tile.instructions.base import (
     Array,
     Instruction,
     Machine,
     Names,
-    block_elements,
     is_one,
-    repeat_elements,
     view,
 )
 from attndsl.tile.instructions.limits import (
@@ -34,6 +32,7 @@ from attndsl.tile.instructions.limits import (
     name_rule,
     space_rule,
 )
+from attndsl.tile.instructions.units import REPEAT, REPEAT_BLOCKS, block_elements, repeat_elements
 
 _ARITHMETIC = ("float16", "float32", "int16", "int32")
 _FLOAT = ("float16", "float32")
@@ -71,14 +70,14 @@ class VectorInstruction(Instruction):
     def units(self, machine: Machine) -> float:
         rows, cols = machine.value(self.dst.rows), machine.value(self.dst.cols)
         widest = max(item_bytes(region.buffer.dtype) for region in (self.dst, *self.sources()))
-        return float(rows * -(-cols * widest // ATLAS_A2.repeat))
+        return float(rows * -(-cols * widest // REPEAT))
 
-    def limits(self) -> Iterator[Finding]:
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
         for region in (self.dst, *self.sources()):
             yield from space_rule(region, MemorySpace.UB, "operand")
             yield from multiple_rule(region.offset, self.alignment(region), "element offset")
             if not is_one(region.rows):
-                yield from row_form_rules(region, wide=self.wide_rows)
+                yield from row_form_rules(region, architecture, wide=self.wide_rows)
 
     def describe(self) -> str:
         return f"{self.dst} = {self.api}({', '.join(str(region) for region in self.sources())})"
@@ -91,14 +90,14 @@ def count_form_rules(*regions: Region) -> Iterator[Finding]:
             yield f"{region} has several rows, the count form takes one"
 
 
-def row_form_rules(region: Region, wide: bool = False) -> Iterator[Finding]:
+def row_form_rules(region: Region, architecture: Architecture, wide: bool = False) -> Iterator[Finding]:
     """The form with strides; ``wide``: rows may have more lanes than one repeat."""
     block, lanes = block_elements(region.buffer.dtype), repeat_elements(region.buffer.dtype)
     yield from multiple_rule(region.pitch, block, "row pitch")
-    yield from at_most_rule(region.pitch // block, ATLAS_A2.max_repeat_stride, "row pitch in blocks")
+    yield from at_most_rule(region.pitch // block, architecture.max_repeat_stride, "row pitch in blocks")
     if not wide:
         yield from at_most_rule(region.cols, lanes, "lanes a row")
-    yield from at_most_rule(region.rows, ATLAS_A2.max_repeat, "number of rows")
+    yield from at_most_rule(region.rows, architecture.max_repeat, "number of rows")
     pitch = constant_value(region.pitch)
     if pitch is None:
         yield f"row pitch {region.pitch} is no compile-time constant"
@@ -120,8 +119,6 @@ def operands(names: Names, *regions: Region) -> str:
 _UNARY = {"Exp": np.exp, "Ln": np.log, "Abs": np.abs, "Sqrt": np.sqrt}
 _BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
 _BINARY |= {"Max": np.maximum, "Min": np.minimum}
-# Rows, a block each, of one repeat of Brcb.
-_ROWS_OF_BRCB = ATLAS_A2.repeat // ATLAS_A2.block
 _WITH_SCALAR = {"Adds": np.add, "Muls": np.multiply, "Maxs": np.maximum, "Mins": np.minimum}
 
 
@@ -142,8 +139,8 @@ class Fill(VectorInstruction):
     def describe(self) -> str:
         return f"{self.dst} = Duplicate({self.value})"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.dst)
 
 
@@ -169,8 +166,8 @@ class FillLanes(VectorInstruction):
             f"{repeat_stride(names, self.dst)});"
         )
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
 
     def describe(self) -> str:
@@ -199,8 +196,8 @@ class Unary(VectorInstruction):
     def text(self, names: Names) -> str:
         return f"{self.op}({operands(names, self.dst, self.src)}, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from name_rule(self.op, _UNARY, "operation of one operand")
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _FLOAT, "destination")
@@ -233,8 +230,8 @@ class WithScalar(VectorInstruction):
         scalar = f"{names.ctype(self.dst.buffer)}({names.expr(self.scalar)})"
         return f"{self.op}({operands(names, self.dst, self.src)}, {scalar}, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from name_rule(self.op, _WITH_SCALAR, "operation with a scalar")
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _ARITHMETIC, "destination")
@@ -270,8 +267,8 @@ class ShiftBits(VectorInstruction):
         words = [f"{operands(names, each)}.ReinterpretCast<uint32_t>()" for each in (self.dst, self.src)]
         return f"{self.op}({', '.join(words)}, uint32_t({self.bits}), {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from name_rule(self.op, _SHIFTS, "shift")
         yield from count_form_rules(self.dst, self.src)
         for region, role in ((self.dst, "destination"), (self.src, "source")):
@@ -320,8 +317,8 @@ class Binary(VectorInstruction):
         mask, rows = names.expr(self.dst.cols), names.expr(self.dst.rows)
         return f"{self.op}({places}, {mask}, {rows}, {params});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from name_rule(self.op, _BINARY, "operation of two operands")
         allowed = _FLOAT if self.op == "Div" else _ARITHMETIC
         yield from dtype_rule(self.dst.buffer.dtype, allowed, "destination")
@@ -380,8 +377,8 @@ class Convert(VectorInstruction):
         mode = f"RoundMode::{self.mode}"
         return f"Cast({operands(names, self.dst, self.src)}, {mode}, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from count_form_rules(self.dst, self.src)
         pair = (self.src.buffer.dtype, self.dst.buffer.dtype)
         if self.mode not in self._PAIRS.get(pair, ()):
@@ -437,8 +434,8 @@ class RowReduce(VectorInstruction):
         stride = repeat_stride(names, self.src)
         return f"{self.api}({places}, {mask}, {names.expr(self.src.rows)}, 1, 1, {stride}{order});"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from name_rule(self.op, _REDUCTIONS, "reduction")
         yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")
 
@@ -457,15 +454,15 @@ class BroadcastRows(VectorInstruction):
         return (self.src,)
 
     def units(self, machine: Machine) -> float:
-        return float(-(-machine.value(self.src.cols) // _ROWS_OF_BRCB))
+        return float(-(-machine.value(self.src.cols) // REPEAT_BLOCKS))
 
     def run(self, machine: Machine) -> None:
         view(machine, self.dst)[...] = view(machine, self.src).reshape(-1, 1)
 
     def text(self, names: Names) -> str:
-        repeat = names.expr(ceil_div(self.src.cols, _ROWS_OF_BRCB))
-        return f"Brcb({operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams(1, {_ROWS_OF_BRCB}));"
+        repeat = names.expr(ceil_div(self.src.cols, REPEAT_BLOCKS))
+        return f"Brcb({operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams(1, {REPEAT_BLOCKS}));"
 
-    def limits(self) -> Iterator[Finding]:
-        yield from super().limits()
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
         yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")

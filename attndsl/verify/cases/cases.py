@@ -23,7 +23,6 @@ from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, given, kind
 from attndsl.spec.binding.call import Call
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import ATLAS_A2
 from attndsl.verify.cases.case import Case, head_variable, kernel_key, kernel_variables
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
 from attndsl.verify.data.integers import Integers
@@ -277,12 +276,13 @@ class _Member:
         space, extents = self.space, self.space.operator.axis_extents
         if GROUP not in space.variables:
             return []
+        most = space.operator.device.architecture.max_nd2nz_pitch
         every = space.values.of_role("N", *space.edges)
         behind = [space.repairs(extents[axis].symbols()) for axis in "NK"]
         found = []
         for size in space.variables.get(self._head, ()):
             if 64 <= size <= space.schedule.base_k:
-                heads = min(each for each in every if each * size > ATLAS_A2.max_nd2nz_pitch)
+                heads = min(each for each in every if each * size > most)
                 pins = {names[0]: heads for names in behind if len(names) == 1}
                 found.append({self._head: size, GROUP: 1, **pins})
         rng = np.random.default_rng([self.seed, 1 << 22])

@@ -18,7 +18,6 @@ from attndsl.reference.state import State
 from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
-from attndsl.target import ATLAS_A2
 from attndsl.verify.cases.case import Case
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.work_clauses import most_splits
@@ -32,9 +31,9 @@ class Work:
 
     ``keys``: of the longest row of the longest segment; ``tiles``: its key tiles; ``ring``: slots of the
     ring; ``tasks``: (batch row with keys, key/value head, stretch of query rows); ``cores``: that there are;
-    ``splits``: whether the schedule may split the keys of such a computation; ``deep``: whether in each
-    segment a core has more tiles of a row than the ring has slots, however keys are split; ``pitch``:
-    elements between keys, or values, that are neighbours.
+    ``reach``: elements that a copy of rows steps by at most; ``splits``: whether the schedule may split the
+    keys of such a computation; ``deep``: whether in each segment a core has more tiles of a row than the ring
+    has slots, however keys are split; ``pitch``: elements between keys, or values, that are neighbours.
     """
 
     keys: int
@@ -42,6 +41,7 @@ class Work:
     ring: int
     tasks: int
     cores: int
+    reach: int
     splits: bool = True
     deep: bool = False
     pitch: int = 0
@@ -59,7 +59,7 @@ class Work:
     @property
     def wide(self) -> bool:
         """Whether there are keys or values that are farther apart than one copy can express."""
-        return self.keys > 1 and self.pitch > ATLAS_A2.max_nd2nz_pitch
+        return self.keys > 1 and self.pitch > self.reach
 
     @property
     def split(self) -> bool:
@@ -110,10 +110,12 @@ def work_of(space: CaseSpace, call: Call) -> Work:
             tasks += call.extents.get("K", 1) * -(-queries.count(int(b)) * group // space.schedule.max_rows)
     meant = _meant(call)
     tile, splits = meant.get("tile_k", tile), meant.get("split_kv", space.schedule.split_kv) != 1
-    parts = [most_splits(each) if splits else 1 for each in _segment_tasks(call, tasks)]
+    device = call.operator.device
+    parts = [most_splits(each, device.aic) if splits else 1 for each in _segment_tasks(call, tasks)]
     tiles = -(-counts.max(axis=1, initial=0) // tile)
     deep = bool(len(tiles) and (tiles > ring * np.array(parts)).all())
-    return Work(longest, -(-longest // tile), ring, tasks, ATLAS_A2.aic, splits, deep, _pitch(call))
+    reach, pitch = device.architecture.max_nd2nz_pitch, _pitch(call)
+    return Work(longest, -(-longest // tile), ring, tasks, device.aic, reach, splits, deep, pitch)
 
 
 def _pitch(call: Call) -> int:

@@ -33,7 +33,7 @@ class SizeFacts:
     @cached_property
     def schedule(self) -> Schedule:
         """The operator's schedule, whose tiles sizes should surround."""
-        return resolve(self.operator.schedule_choices, self.operator.schedule_lines)
+        return resolve(self.operator.schedule_choices, self.operator.device, self.operator.schedule_lines)
 
     @cached_property
     def edges(self) -> tuple[int, int]:

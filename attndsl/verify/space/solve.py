@@ -28,6 +28,15 @@ def solve(
     space: CaseSpace, rng: np.random.Generator, pinned: Mapping[str, Any], *, walks: int = 3
 ) -> Assignment | None:
     """An assignment that keeps all clauses and has the ``pinned`` values, or None if none was found."""
+    found, broken = nearest(space, rng, pinned, walks=walks)
+    return None if broken else found
+
+
+def nearest(
+    space: CaseSpace, rng: np.random.Generator, pinned: Mapping[str, Any], *, walks: int = 3
+) -> tuple[Assignment, tuple[Clause, ...]]:
+    """The assignment with the ``pinned`` values that breaks fewest clauses of those visited, and these."""
+    best: tuple[Assignment, tuple[Clause, ...]] | None = None
     for _ in range(walks):
         assignment = {name: _draw(name, values, rng) for name, values in space.variables.items()}
         assignment |= pinned
@@ -35,10 +44,13 @@ def solve(
         for _ in range(_STEPS):
             env = _propagated(space, rng, assignment, env, pinned)
             broken = space.violated(env)
+            if best is None or len(broken) < len(best[1]):
+                best = dict(assignment), tuple(broken)
             if not broken:
-                return assignment
+                return best
             env = _repaired(space, rng, assignment, env, broken[int(rng.integers(len(broken)))], pinned)
-    return None
+    assert best is not None, "a search takes at least one walk"
+    return best
 
 
 def _propagated(

@@ -13,7 +13,6 @@ from attndsl.expr.argument_facts import given, layout_of
 from attndsl.expr.compiled_evaluation import Function
 from attndsl.expr.reductions import highest
 from attndsl.spec.contract.arguments import TensorSpec
-from attndsl.target import ATLAS_A2
 from attndsl.verify.space.clauses import Clause, keeps
 from attndsl.verify.space.size_facts import SizeFacts
 from attndsl.verify.space.values import LONG_FILLS, WORKLOAD, fill_of
@@ -111,7 +110,10 @@ class WorkClauses:
         if "deep" not in _words(env):
             return tile * ring + 1 - int(max(size[axis] for axis in rows))
         splits = self.facts.schedule.split_kv != 1
-        wanted = {axis: tile * ring * (most_splits(tasks) if splits else 1) for axis, tasks in rows.items()}
+        cores = self.facts.operator.device.aic
+        wanted = {
+            axis: tile * ring * (most_splits(tasks, cores) if splits else 1) for axis, tasks in rows.items()
+        }
         return sum(max(wanted[axis] + 1 - int(size[axis]), 0) for axis in rows)
 
     def _missing_width(self, env: Mapping[str, Any]) -> float:
@@ -119,14 +121,19 @@ class WorkClauses:
         if "wide" not in _words(env):
             return 0
         size = {**_ONE, **self.facts.extents(env)}
-        return ATLAS_A2.max_nd2nz_pitch + 1 - int(size["K"] * max(size["D"], size["E"]))
+        return (
+            self.facts.operator.device.architecture.max_nd2nz_pitch
+            + 1
+            - int(size["K"] * max(size["D"], size["E"]))
+        )
 
     def _wrong_tasks(self, env: Mapping[str, Any]) -> float:
         """Tasks that are too many to be few, or too few to be many."""
+        cores = self.facts.operator.device.aic
         if "few" in _words(env):
-            return self.facts.tasks(self.facts.extents(env)) - ATLAS_A2.aic // 2
+            return self.facts.tasks(self.facts.extents(env)) - cores // 2
         many = "many" in _words(env)
-        return 2 * ATLAS_A2.aic - self.facts.tasks(self.facts.extents(env)) if many else 0
+        return 2 * cores - self.facts.tasks(self.facts.extents(env)) if many else 0
 
     def _room(self) -> Iterator[Clause]:
         """Where rows shall be long: the sizes that bound lengths leave room for the longest."""
@@ -150,8 +157,8 @@ def _sizes_of(spec: TensorSpec) -> frozenset[str]:
     return frozenset().union(*(size.symbols() for size in shapes))
 
 
-def most_splits(tasks: int, cores: int = ATLAS_A2.aic) -> int:
-    """Parts that a schedule cuts keys into at most, so that each core has one."""
+def most_splits(tasks: int, cores: int) -> int:
+    """Parts that a schedule cuts keys into at most, so that each of the cores has one."""
     return max(cores // max(tasks, 1), 1)
 
 

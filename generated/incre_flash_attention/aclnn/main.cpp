@@ -1,4 +1,5 @@
-// Calls IncreFlashAttentionCustom through the aclnn interface of the installed package: the call of ../direct/sample_case.h.
+// Calls IncreFlashAttentionCustom through the aclnn interface of the installed package: the call of
+// ../direct/sample_case.h.
 // Build: see CMakeLists.txt beside this file. The argument order is that of the generated header.
 #include <cstdio>
 #include <cstring>
@@ -57,8 +58,8 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
         aclrtMemset(address, bytes, 0, bytes) != ACL_SUCCESS) {
         return nullptr;
     }
-    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0, ACL_FORMAT_ND,
-        shape.data(),
+    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0,
+        ACL_FORMAT_ND, shape.data(),
         shape.size(), address);
 }
 
@@ -73,7 +74,8 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
 
 int RunCall(aclrtStream stream)
 {
-    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are compared.
+    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are
+    // compared.
     uint64_t workspaceSize = 0;
     aclOpExecutor *executor = nullptr;
     aclTensor *query = MakeTensor(sample::query.dtype, sample::query.shape);
@@ -99,10 +101,11 @@ int RunCall(aclrtStream stream)
     const int64_t inner_precise = 1;
     aclTensor *attention_out = MakeTensor(DataType::kFloat16, {2, 1, 256});
     int status =
-        aclnnIncreFlashAttentionCustomGetWorkspaceSize(query, key, value, attn_mask, actual_seq_lengths,
-            pse_shift, dequant_scale1, quant_scale1, dequant_scale2, quant_scale2, quant_offset2,
-            antiquant_scale, antiquant_offset, block_table, kv_padding_size, num_heads, input_layout,
-            scale_value, num_key_value_heads, block_size, inner_precise, attention_out,
+        aclnnIncreFlashAttentionCustomGetWorkspaceSize(query, key, value, attn_mask,
+            actual_seq_lengths, pse_shift, dequant_scale1, quant_scale1, dequant_scale2,
+            quant_scale2, quant_offset2, antiquant_scale, antiquant_offset, block_table,
+            kv_padding_size, num_heads, input_layout, scale_value, num_key_value_heads, block_size,
+            inner_precise, attention_out,
         &workspaceSize, &executor);
     if (status != ACL_SUCCESS) {
         std::fprintf(stderr, "aclnnIncreFlashAttentionCustomGetWorkspaceSize: %d %s\n", status,
@@ -116,7 +119,8 @@ int RunCall(aclrtStream stream)
     }
     status = aclnnIncreFlashAttentionCustom(workspace, workspaceSize, executor, stream);
     if (status != ACL_SUCCESS || aclrtSynchronizeStream(stream) != ACL_SUCCESS) {
-        std::fprintf(stderr, "aclnnIncreFlashAttentionCustom: %d %s\n", status, aclGetRecentErrMsg());
+        std::fprintf(stderr, "aclnnIncreFlashAttentionCustom: %d %s\n", status,
+            aclGetRecentErrMsg());
         return 1;
     }
     std::printf("ok\n");

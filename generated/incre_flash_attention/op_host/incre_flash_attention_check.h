@@ -1,4 +1,5 @@
-// The contract of incre_flash_attention, checked on the host before a launch. Plain C++17, no CANN headers.
+// The contract of incre_flash_attention, checked on the host before a launch. Plain C++17, no CANN
+// headers.
 // Document: mindspore.ops.incre_flash_attention
 //
 // Every check stands where the spec declares it, and says what the spec's Python function says.
@@ -49,7 +50,8 @@ struct Call {
 struct Sizes {
     int64_t B = attndsl::kUnknown;
     int64_t N = attndsl::kUnknown;  // num_heads
-    int64_t kvN = attndsl::kUnknown;  // num_heads if num_key_value_heads == 0 else num_key_value_heads
+    // num_heads if num_key_value_heads == 0 else num_key_value_heads
+    int64_t kvN = attndsl::kUnknown;
     int64_t D = attndsl::kUnknown;
     int64_t num_blocks = attndsl::kUnknown;  // if no shape shows it: 0
     int64_t max_block_num_per_seq = attndsl::kUnknown;  // if no shape shows it: 0
@@ -121,7 +123,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.attn_mask.given) {
         const DtypeRule rule{{DataType::kBool, DataType::kInt8, DataType::kUint8},
             {DataType::kBool, DataType::kInt8, DataType::kUint8}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "attn_mask", call.attn_mask.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "attn_mask", call.attn_mask.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -130,7 +133,8 @@ inline Status CheckDtypes(const Call &call)
         const DtypeRule rule{{DataType::kInt64, DataType::kInt32},
             {DataType::kInt64, DataType::kInt32}, {}};
         const Status status =
-            attndsl::CheckDtype(kOperator, "actual_seq_lengths", call.actual_seq_lengths.dtype, rule);
+            attndsl::CheckDtype(kOperator, "actual_seq_lengths", call.actual_seq_lengths.dtype,
+                rule);
         if (!status.Ok()) {
             return status;
         }
@@ -138,7 +142,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.pse_shift.given) {
         const DtypeRule rule{{DataType::kFloat16, DataType::kBfloat16},
             {}, {{"query", call.query.dtype}}};
-        const Status status = attndsl::CheckDtype(kOperator, "pse_shift", call.pse_shift.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "pse_shift", call.pse_shift.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -155,7 +160,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.quant_scale1.given) {
         const DtypeRule rule{{DataType::kFloat32},
             {DataType::kFloat32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "quant_scale1", call.quant_scale1.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "quant_scale1", call.quant_scale1.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -172,7 +178,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.quant_scale2.given) {
         const DtypeRule rule{{DataType::kFloat32},
             {DataType::kFloat32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "quant_scale2", call.quant_scale2.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "quant_scale2", call.quant_scale2.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -180,7 +187,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.quant_offset2.given) {
         const DtypeRule rule{{DataType::kFloat32},
             {DataType::kFloat32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "quant_offset2", call.quant_offset2.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "quant_offset2", call.quant_offset2.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -206,7 +214,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.block_table.given) {
         const DtypeRule rule{{DataType::kInt32},
             {DataType::kInt32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "block_table", call.block_table.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "block_table", call.block_table.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -237,11 +246,13 @@ inline Status CheckRanges(const Call &call)
     }
     if (call.scale_value - call.scale_value != 0) {
         return Fail("RangeError",
-            std::string(kOperator) + ": scale_value: must be finite, got " + Text(call.scale_value) +
+            std::string(kOperator) + ": scale_value: must be finite, got "
+                + Text(call.scale_value) +
             "; pass a number such as 1.0");
     }
     if (!(call.num_key_value_heads >= 0)) {
-        return Fail("RangeError", std::string(kOperator) + ": num_key_value_heads: must be >= 0, got " +
+        return Fail("RangeError",
+            std::string(kOperator) + ": num_key_value_heads: must be >= 0, got " +
             Text(call.num_key_value_heads) + "; the nearest legal value is 0");
     }
     if (call.inner_precise != 0 && call.inner_precise != 1) {
@@ -295,11 +306,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     if (call.key_list.given && call.key_list.list) {
         const Status status = solver.MatchRows(Shaped{"key"}, call.key_list, true,
             B_, S_, {}, {
-                {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{1}, {S_}, {kvN_, D_}},
+                {call.input_layout == "BSH" && !call.block_table.given, "BSH",
+                    {{1}, {S_}, {kvN_, D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
-                {call.input_layout == "BNSD" && !call.block_table.given, "BNSD", {{1}, {kvN_}, {S_}, {D_}},
+                {call.input_layout == "BNSD" && !call.block_table.given, "BNSD",
+                    {{1}, {kvN_}, {S_}, {D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
@@ -317,11 +330,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     }
     else {
         const Status status = solver.Match(Shaped{"key"}, call.key, {
-                {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{B_}, {S_}, {kvN_, D_}},
+                {call.input_layout == "BSH" && !call.block_table.given, "BSH",
+                    {{B_}, {S_}, {kvN_, D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
-                {call.input_layout == "BNSD" && !call.block_table.given, "BNSD", {{B_}, {kvN_}, {S_}, {D_}},
+                {call.input_layout == "BNSD" && !call.block_table.given, "BNSD",
+                    {{B_}, {kvN_}, {S_}, {D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
@@ -352,7 +367,7 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                     NearestLegal(512, ""));
             }
             // block_size: must be a multiple of 16
-            if (call.block_table.given && !(Mod(call.block_size, 16) == 0)) {
+            if (call.block_table.given && !(FloorMod(call.block_size, 16) == 0)) {
                 Values values;
                 values.Add("block_size", call.block_size);
                 return Violation("PagingError", kOperator, "block_size",
@@ -362,7 +377,7 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             // block_size: must be a multiple of 32 for int8
             if (call.block_table.given
                 && call.key.dtype == DataType::kInt8
-                && !(Mod(call.block_size, 32) == 0)) {
+                && !(FloorMod(call.block_size, 32) == 0)) {
                 Values values;
                 values.Add("block_size", call.block_size);
                 return Violation("PagingError", kOperator, "block_size",
@@ -375,11 +390,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     if (call.value_list.given && call.value_list.list) {
         const Status status = solver.MatchRows(Shaped{"value"}, call.value_list, true,
             B_, S_, {}, {
-                {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{1}, {S_}, {kvN_, D_}},
+                {call.input_layout == "BSH" && !call.block_table.given, "BSH",
+                    {{1}, {S_}, {kvN_, D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
-                {call.input_layout == "BNSD" && !call.block_table.given, "BNSD", {{1}, {kvN_}, {S_}, {D_}},
+                {call.input_layout == "BNSD" && !call.block_table.given, "BNSD",
+                    {{1}, {kvN_}, {S_}, {D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
@@ -397,11 +414,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     }
     else {
         const Status status = solver.Match(Shaped{"value"}, call.value, {
-                {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{B_}, {S_}, {kvN_, D_}},
+                {call.input_layout == "BSH" && !call.block_table.given, "BSH",
+                    {{B_}, {S_}, {kvN_, D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
-                {call.input_layout == "BNSD" && !call.block_table.given, "BNSD", {{B_}, {kvN_}, {S_}, {D_}},
+                {call.input_layout == "BNSD" && !call.block_table.given, "BNSD",
+                    {{B_}, {kvN_}, {S_}, {D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
@@ -432,7 +451,7 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                     NearestLegal(512, ""));
             }
             // block_size: must be a multiple of 16
-            if (call.block_table.given && !(Mod(call.block_size, 16) == 0)) {
+            if (call.block_table.given && !(FloorMod(call.block_size, 16) == 0)) {
                 Values values;
                 values.Add("block_size", call.block_size);
                 return Violation("PagingError", kOperator, "block_size",
@@ -442,7 +461,7 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             // block_size: must be a multiple of 32 for int8
             if (call.block_table.given
                 && call.key.dtype == DataType::kInt8
-                && !(Mod(call.block_size, 32) == 0)) {
+                && !(FloorMod(call.block_size, 32) == 0)) {
                 Values values;
                 values.Add("block_size", call.block_size);
                 return Violation("PagingError", kOperator, "block_size",
@@ -467,7 +486,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         }
     }
     {
-        const Status status = solver.MatchLengths(Shaped{"actual_seq_lengths"}, call.actual_seq_lengths, {
+        const Status status =
+            solver.MatchLengths(Shaped{"actual_seq_lengths"}, call.actual_seq_lengths, {
                 {true, "", {{B_}},
                 {}},
             }, true, sizes.actual_seq_lengths_layout);
@@ -606,7 +626,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(1, " of D"));
     }
     // pse_shift: needs a head size that is a multiple of 16
-    if (call.pse_shift.given && !(Mod(sizes.D, 16) == 0)) {
+    if (call.pse_shift.given && !(FloorMod(sizes.D, 16) == 0)) {
         Values values;
         values.Add("D", sizes.D);
         return Violation("ShapeError", kOperator, "pse_shift",
@@ -614,7 +634,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestMultiples(sizes.D, 16, 16, " of D"));
     }
     // num_heads: must be a multiple of num_key_value_heads
-    if (!(sizes.kvN != 0 && Mod(sizes.N, sizes.kvN) == 0)) {
+    if (!(sizes.kvN != 0 && FloorMod(sizes.N, sizes.kvN) == 0)) {
         Values values;
         values.Add("N", sizes.N);
         values.Add("kvN", sizes.kvN);
@@ -689,7 +709,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(512, ""));
     }
     // block_size: must be a multiple of 16
-    if (call.block_table.given && !(Mod(call.block_size, 16) == 0)) {
+    if (call.block_table.given && !(FloorMod(call.block_size, 16) == 0)) {
         Values values;
         values.Add("block_size", call.block_size);
         return Violation("PagingError", kOperator, "block_size",
@@ -697,7 +717,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestMultiples(call.block_size, 16, 16, ""));
     }
     // block_size: must be a multiple of 32 for int8
-    if (call.block_table.given && call.key.dtype == DataType::kInt8 && !(Mod(call.block_size, 32) == 0)) {
+    if (call.block_table.given
+        && call.key.dtype == DataType::kInt8
+        && !(FloorMod(call.block_size, 32) == 0)) {
         Values values;
         values.Add("block_size", call.block_size);
         return Violation("PagingError", kOperator, "block_size",
@@ -715,7 +737,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // actual_seq_lengths: must fit in the columns of block_table
     if (call.actual_seq_lengths.Readable() && call.block_table.given) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.actual_seq_lengths.GetValue(b) <= sizes.max_block_num_per_seq * call.block_size)) {
+            if (!(call.actual_seq_lengths.GetValue(b)
+                <= sizes.max_block_num_per_seq * call.block_size)) {
                 Values values;
                 values.AddElement("actual_seq_lengths", call.actual_seq_lengths, b);
                 values.Add("max_block_num_per_seq", sizes.max_block_num_per_seq);
@@ -737,7 +760,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(sizes.max_block_num_per_seq * call.block_size, " of S"));
     }
     // key: must fit int32
-    if (call.block_table.given && !(sizes.num_blocks * call.block_size * sizes.kvN * sizes.D <= 2147483647)) {
+    if (call.block_table.given
+        && !(sizes.num_blocks * call.block_size * sizes.kvN * sizes.D <= 2147483647)) {
         Values values;
         values.Add("num_blocks", sizes.num_blocks);
         values.Add("block_size", call.block_size);
@@ -810,7 +834,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             "it must be " + Text(sizes.quant_scale2_layout));
     }
     // quant_scale2: must have one entry with a paged cache
-    if (call.quant_scale2.given && call.block_table.given && !(sizes.quant_scale2_layout == "per tensor")) {
+    if (call.quant_scale2.given
+        && call.block_table.given
+        && !(sizes.quant_scale2_layout == "per tensor")) {
         Values values;
         values.Add("layout of quant_scale2", sizes.quant_scale2_layout);
         return Violation("QuantizationError", kOperator, "quant_scale2",
@@ -866,7 +892,8 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     return Status{};
 }
 
-// A call as its contract wants it, or the first mistake; what is only advised against is left in `warnings`.
+// A call as its contract wants it, or the first mistake; what is only advised against is left in
+// `warnings`.
 inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
 {
     static_cast<void>(warnings);

@@ -63,7 +63,8 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.actualSeqLengthsCount = call.actual_seq_lengths.given ? sizes.B : 0;
     problem.pseShiftLayout = NumberOf(sizes.pse_shift_layout, {"1 N 1 S", "B N 1 S"});
     problem.quantScale2Layout = NumberOf(sizes.quant_scale2_layout, {"per tensor", "per channel"});
-    problem.quantOffset2Layout = NumberOf(sizes.quant_offset2_layout, {"per tensor", "per channel"});
+    problem.quantOffset2Layout =
+        NumberOf(sizes.quant_offset2_layout, {"per tensor", "per channel"});
     problem.block_size = call.block_size;
     problem.max_block_num_per_seq = sizes.max_block_num_per_seq;
     return problem;

@@ -1,12 +1,46 @@
-// How incre_flash_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How incre_flash_attention is launched: which kernel, how many blocks, which workspace. Plain
+// C++17, no CANN headers.
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_PLAN_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_PLAN_H
 
 #include <cstdint>
 
 #include "../op_kernel/incre_flash_attention_tiling.h"
+#include "arithmetic.h"
 
 namespace incre_flash_attention_host {
+
+// What numbers of a problem stand for.
+namespace values {
+struct QueryDtype {
+    static constexpr int64_t kFloat16 = 0;
+    static constexpr int64_t kBfloat16 = 1;
+};
+struct KeyLayout {
+    static constexpr int64_t kBsh = 0;
+    static constexpr int64_t kBnsd = 1;
+    static constexpr int64_t kPaged = 2;
+    static constexpr int64_t kPagedBnsd = 3;
+};
+struct ValueLayout {
+    static constexpr int64_t kBsh = 0;
+    static constexpr int64_t kBnsd = 1;
+    static constexpr int64_t kPaged = 2;
+    static constexpr int64_t kPagedBnsd = 3;
+};
+struct PseShiftLayout {
+    static constexpr int64_t k1N1S = 0;
+    static constexpr int64_t kBN1S = 1;
+};
+struct QuantScale2Layout {
+    static constexpr int64_t kPerTensor = 0;
+    static constexpr int64_t kPerChannel = 1;
+};
+struct QuantOffset2Layout {
+    static constexpr int64_t kPerTensor = 0;
+    static constexpr int64_t kPerChannel = 1;
+};
+}  // namespace values
 
 // What the launch depends on.
 struct Problem {
@@ -39,7 +73,8 @@ struct Problem {
     int64_t max_block_num_per_seq = 0;  // size max_block_num_per_seq of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -55,13 +90,22 @@ inline IncreFlashAttentionTiling OneBlock()
     return tiling;
 }
 
-inline IncreFlashAttentionTiling TileFloat16D128(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+// What the launches of the kernels differ in. A form tells which of several expressions some fields
+// have.
+struct Kernel {
+    IncreFlashAttentionTilingKey key;
+    uint32_t scheduleMode;
+    int32_t keyStrideKForm;  // of keyStrideK, valueStrideK
+    int32_t scoreRingOffsetForm;  // of scoreRingOffset, outRingOffset
+};
 
+// The tiling data of a launch; a kernel reads the fields that it needs.
+inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+{
+    using attndsl::MinOf;
+    using attndsl::MaxOf;
+    using attndsl::CeilDiv;
+    using attndsl::RoundUp;
     IncreFlashAttentionTiling tiling{};
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
@@ -69,22 +113,49 @@ inline IncreFlashAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideT =
+        problem.keyLayout == values::KeyLayout::kBsh ? problem.kvN * problem.D : problem.D;
+    if (kernel.keyStrideKForm == 0) {
+        tiling.keyStrideK =
+            problem.keyLayout == values::KeyLayout::kBsh ? problem.D : problem.S * problem.D;
+    } else if (kernel.keyStrideKForm == 1) {
+        tiling.keyStrideK =
+            problem.keyLayout == values::KeyLayout::kBsh
+                ? problem.D
+                : (problem.keyLayout == values::KeyLayout::kBnsd
+                    ? problem.S * problem.D
+                    : (problem.keyLayout == values::KeyLayout::kPaged
+                        ? problem.D
+                        : problem.block_size * problem.D));
+    }
     tiling.keyStrideB =
-        problem.keyLayout == 0
+        problem.keyLayout == values::KeyLayout::kBsh
             ? problem.S * (problem.kvN * problem.D)
             : problem.kvN * (problem.S * problem.D);
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideT =
+        problem.valueLayout == values::ValueLayout::kBsh ? problem.kvN * problem.D : problem.D;
+    if (kernel.keyStrideKForm == 0) {
+        tiling.valueStrideK =
+            problem.valueLayout == values::ValueLayout::kBsh ? problem.D : problem.S * problem.D;
+    } else if (kernel.keyStrideKForm == 1) {
+        tiling.valueStrideK =
+            problem.valueLayout == values::ValueLayout::kBsh
+                ? problem.D
+                : (problem.valueLayout == values::ValueLayout::kBnsd
+                    ? problem.S * problem.D
+                    : (problem.valueLayout == values::ValueLayout::kPaged
+                        ? problem.D
+                        : problem.block_size * problem.D));
+    }
     tiling.valueStrideB =
-        problem.valueLayout == 0
+        problem.valueLayout == values::ValueLayout::kBsh
             ? problem.S * (problem.kvN * problem.D)
             : problem.kvN * (problem.S * problem.D);
     tiling.attentionOutStrideB = problem.N * problem.D;
@@ -94,319 +165,40 @@ inline IncreFlashAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
     tiling.queryStrideB = problem.N * problem.D;
     tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128AttnMask(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
     tiling.attnMaskStrideB = problem.S;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128PseShift(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.pseShiftStrideB = problem.pseShiftLayout == 0 ? 0 : problem.N * problem.S;
+    tiling.pseShiftStrideB =
+        problem.pseShiftLayout == values::PseShiftLayout::k1N1S ? 0 : problem.N * problem.S;
     tiling.pseShiftStrideN = problem.S;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128QuantScale2(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.quantScale2StrideE = problem.quantScale2Layout == 0 ? 0 : 1;
-    tiling.quantScale2StrideN = problem.quantScale2Layout == 0 ? 0 : problem.D;
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128QuantScale2QuantOffset2(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.quantScale2StrideE = problem.quantScale2Layout == 0 ? 0 : 1;
-    tiling.quantScale2StrideN = problem.quantScale2Layout == 0 ? 0 : problem.D;
-    tiling.quantOffset2StrideE = problem.quantOffset2Layout == 0 ? 0 : 1;
-    tiling.quantOffset2StrideN = problem.quantOffset2Layout == 0 ? 0 : problem.D;
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128AntiquantScale(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
+    tiling.quantScale2StrideE =
+        problem.quantScale2Layout == values::QuantScale2Layout::kPerTensor ? 0 : 1;
+    tiling.quantScale2StrideN =
+        problem.quantScale2Layout == values::QuantScale2Layout::kPerTensor ? 0 : problem.D;
+    tiling.quantOffset2StrideE =
+        problem.quantOffset2Layout == values::QuantOffset2Layout::kPerTensor ? 0 : 1;
+    tiling.quantOffset2StrideN =
+        problem.quantOffset2Layout == values::QuantOffset2Layout::kPerTensor ? 0 : problem.D;
     tiling.antiquantScaleStrideK = problem.D;
     tiling.antiquantScaleStrideC = problem.kvN * problem.D;
     tiling.keyRingOffset = 0;
     tiling.keyRingPart = 393216;
     tiling.foldedQueryOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
     tiling.foldedQueryPart = RoundUp(tiling.rowsPerTask * 128 * 2, 512);
-    tiling.scoreRingOffset = tiling.foldedQueryOffset + tiling.foldedQueryPart * tiling.blocks;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    if (kernel.scoreRingOffsetForm == 0) {
+        tiling.scoreRingOffset = 0;
+    } else if (kernel.scoreRingOffsetForm == 1) {
+        tiling.scoreRingOffset = tiling.foldedQueryOffset + tiling.foldedQueryPart * tiling.blocks;
+    }
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
     tiling.valueRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     tiling.valueRingPart = 393216;
-    tiling.outRingOffset = tiling.valueRingOffset + tiling.valueRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    if (kernel.scoreRingOffsetForm == 0) {
+        tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    } else if (kernel.scoreRingOffsetForm == 1) {
+        tiling.outRingOffset = tiling.valueRingOffset + tiling.valueRingPart * tiling.blocks;
+    }
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
@@ -417,276 +209,63 @@ inline IncreFlashAttentionTiling TileFloat16D128AntiquantScale(const Problem &pr
     tiling.workspaceBytes =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128AntiquantScaleAntiquantOffset(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.antiquantScaleStrideK = problem.D;
-    tiling.antiquantScaleStrideC = problem.kvN * problem.D;
     tiling.antiquantOffsetStrideK = problem.D;
     tiling.antiquantOffsetStrideC = problem.kvN * problem.D;
-    tiling.keyRingOffset = 0;
-    tiling.keyRingPart = 393216;
-    tiling.foldedQueryOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
-    tiling.foldedQueryPart = RoundUp(tiling.rowsPerTask * 128 * 2, 512);
-    tiling.scoreRingOffset = tiling.foldedQueryOffset + tiling.foldedQueryPart * tiling.blocks;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.valueRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.valueRingPart = 393216;
-    tiling.outRingOffset = tiling.valueRingOffset + tiling.valueRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128BlockTable(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
     tiling.blockSize = problem.block_size;
     tiling.blockTableStrideB = problem.max_block_num_per_seq;
     tiling.keyStrideP =
-        problem.keyLayout == 0
+        problem.keyLayout == values::KeyLayout::kBsh
             ? 0
-            : (problem.keyLayout == 1
+            : (problem.keyLayout == values::KeyLayout::kBnsd
                 ? 0
-                : (problem.keyLayout == 2
+                : (problem.keyLayout == values::KeyLayout::kPaged
                     ? problem.block_size * (problem.kvN * problem.D)
                     : problem.kvN * (problem.block_size * problem.D)));
-    tiling.keyStrideK =
-        problem.keyLayout == 0
-            ? problem.D
-            : (problem.keyLayout == 1
-                ? problem.S * problem.D
-                : (problem.keyLayout == 2 ? problem.D : problem.block_size * problem.D));
     tiling.keyStrideR =
-        problem.keyLayout == 0
+        problem.keyLayout == values::KeyLayout::kBsh
             ? 0
-            : (problem.keyLayout == 1 ? 0 : (problem.keyLayout == 2 ? problem.kvN * problem.D : problem.D));
-    tiling.valueStrideP =
-        problem.valueLayout == 0
-            ? 0
-            : (problem.valueLayout == 1
+            : (problem.keyLayout == values::KeyLayout::kBnsd
                 ? 0
-                : (problem.valueLayout == 2
+                : (problem.keyLayout == values::KeyLayout::kPaged
+                    ? problem.kvN * problem.D
+                    : problem.D));
+    tiling.valueStrideP =
+        problem.valueLayout == values::ValueLayout::kBsh
+            ? 0
+            : (problem.valueLayout == values::ValueLayout::kBnsd
+                ? 0
+                : (problem.valueLayout == values::ValueLayout::kPaged
                     ? problem.block_size * (problem.kvN * problem.D)
                     : problem.kvN * (problem.block_size * problem.D)));
-    tiling.valueStrideK =
-        problem.valueLayout == 0
-            ? problem.D
-            : (problem.valueLayout == 1
-                ? problem.S * problem.D
-                : (problem.valueLayout == 2 ? problem.D : problem.block_size * problem.D));
     tiling.valueStrideR =
-        problem.valueLayout == 0
+        problem.valueLayout == values::ValueLayout::kBsh
             ? 0
-            : (problem.valueLayout == 1
+            : (problem.valueLayout == values::ValueLayout::kBnsd
                 ? 0
-                : (problem.valueLayout == 2 ? problem.kvN * problem.D : problem.D));
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128KvPaddingSize(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
+                : (problem.valueLayout == values::ValueLayout::kPaged
+                    ? problem.kvN * problem.D
+                    : problem.D));
     tiling.S = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
+    tiling.keyIsBSH = problem.keyLayout == values::KeyLayout::kBsh;
+    tiling.valueIsBSH = problem.valueLayout == values::ValueLayout::kBsh;
     return tiling;
 }
 
-inline IncreFlashAttentionTiling TileFloat16D128KeyListValueList(const Problem &problem)
+// A launch of a kernel, whose tiling data is `tiling`.
+inline Plan PlanOf(const Kernel &kernel, const IncreFlashAttentionTiling &tiling)
 {
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.keyIsBSH = problem.keyLayout == 0;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueIsBSH = problem.valueLayout == 0;
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
+    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    plan.tiling.key = plan.key;
+    return plan;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
+    using Key = IncreFlashAttentionTilingKey;
     // incre_flash_attention_float16_d128
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -696,12 +275,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100000080, 1, empty ? OneBlock() : TileFloat16D128(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_attn_mask
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven != 0 &&
         problem.pseShiftGiven == 0 &&
@@ -711,12 +290,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100001080, 1, empty ? OneBlock() : TileFloat16D128AttnMask(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128AttnMask, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_pse_shift
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven != 0 &&
@@ -726,12 +305,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100002080, 1, empty ? OneBlock() : TileFloat16D128PseShift(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128PseShift, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_quant_scale2
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -742,12 +321,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100004080, 1, empty ? OneBlock() : TileFloat16D128QuantScale2(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128QuantScale2, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_quant_scale2_quant_offset2
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -758,12 +337,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100012080, 1, empty ? OneBlock() : TileFloat16D128QuantScale2QuantOffset2(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128QuantScale2QuantOffset2, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_antiquant_scale
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -774,12 +353,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100016080, 1, empty ? OneBlock() : TileFloat16D128AntiquantScale(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128AntiquantScale, 1, 0, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -790,13 +369,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100048080, 1,
-            empty ? OneBlock() : TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128AntiquantScaleAntiquantOffset, 1, 0, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_block_table
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -804,12 +382,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven != 0 &&
         problem.valueSplit == 0) {
-        Plan plan{185486996900064080, 1, empty ? OneBlock() : TileFloat16D128BlockTable(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128BlockTable, 1, 1, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_kv_padding_size
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -819,12 +397,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven != 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100128080, 1, empty ? OneBlock() : TileFloat16D128KvPaddingSize(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128KvPaddingSize, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_key_list_value_list
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -832,12 +410,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
-        Plan plan{421397943000000080, 1, empty ? OneBlock() : TileFloat16D128KeyListValueList(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128KeyListValueList, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -847,12 +425,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100000081, 1, empty ? OneBlock() : TileFloat16D128(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_attn_mask
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven != 0 &&
         problem.pseShiftGiven == 0 &&
@@ -862,12 +440,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100001081, 1, empty ? OneBlock() : TileFloat16D128AttnMask(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128AttnMask, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_pse_shift
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven != 0 &&
@@ -877,12 +455,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100002081, 1, empty ? OneBlock() : TileFloat16D128PseShift(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128PseShift, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_quant_scale2
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -893,12 +471,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100004081, 1, empty ? OneBlock() : TileFloat16D128QuantScale2(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128QuantScale2, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -909,12 +487,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100012081, 1, empty ? OneBlock() : TileFloat16D128QuantScale2QuantOffset2(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128QuantScale2QuantOffset2, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_antiquant_scale
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -925,12 +503,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100016081, 1, empty ? OneBlock() : TileFloat16D128AntiquantScale(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128AntiquantScale, 1, 0, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -941,13 +519,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100048081, 1,
-            empty ? OneBlock() : TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128AntiquantScaleAntiquantOffset, 1, 0, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_block_table
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -955,12 +532,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven != 0 &&
         problem.valueSplit == 0) {
-        Plan plan{185486996900064081, 1, empty ? OneBlock() : TileFloat16D128BlockTable(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128BlockTable, 1, 1, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_kv_padding_size
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -970,12 +547,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven != 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100128081, 1, empty ? OneBlock() : TileFloat16D128KvPaddingSize(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128KvPaddingSize, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_key_list_value_list
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
@@ -983,9 +560,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
-        Plan plan{421397943000000081, 1, empty ? OneBlock() : TileFloat16D128KeyListValueList(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128KeyListValueList, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};
 }

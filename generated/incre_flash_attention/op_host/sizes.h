@@ -1,4 +1,5 @@
-// Sizes from shapes: the dimensions of each argument are matched against the layouts of its contract. Plain C++17.
+// Sizes from shapes: the dimensions of each argument are matched against the layouts of its
+// contract. Plain C++17.
 #ifndef ATTNDSL_SIZES_H
 #define ATTNDSL_SIZES_H
 
@@ -56,7 +57,8 @@ inline std::string NameOf(const Dim &dim)
 // What a call says of a condition: the symbol, and the words.
 using Fact = std::pair<const char *, std::string>;
 
-// A layout of an argument; `applies` tells whether its condition holds, `facts` what a call says of it.
+// A layout of an argument; `applies` tells whether its condition holds, `facts` what a call says of
+// it.
 struct Layout {
     bool applies;
     const char *key;
@@ -73,7 +75,8 @@ struct Layout {
     }
 };
 
-// An argument whose shape is matched: its name, the classes of its errors, whether it may be larger.
+// An argument whose shape is matched: its name, the classes of its errors, whether it may be
+// larger.
 struct Shaped {
     const char *name;
     const char *rankError = "RankError";
@@ -86,7 +89,8 @@ public:
     explicit SizeSolver(const char *op) : op_(op) {}
 
     // The layout of a tensor; its key is left in `chosen`.
-    Status Match(const Shaped &rule, const Tensor &tensor, std::vector<Layout> layouts, std::string &chosen)
+    Status Match(const Shaped &rule, const Tensor &tensor, std::vector<Layout> layouts,
+                 std::string &chosen)
     {
         chosen = "None";
         if (!tensor.given) {
@@ -135,15 +139,15 @@ public:
         }
         chosen = closest.layout.key;
         if (closest.mismatch.position >= 0 && pending_.empty()) {
-            pending_.push_back(
-                Pending{Keep(rule.name), closest.layout, closest.mismatch, WordsOf(closest.mismatch)});
+            pending_.push_back(Pending{Keep(rule.name), closest.layout, closest.mismatch,
+                                       WordsOf(closest.mismatch)});
         }
         return Status{};
     }
 
     // Integers, one a row: their number, or a second layout with more dimensions.
-    Status MatchLengths(const Shaped &rule, const Tensor &tensor, std::vector<Layout> layouts, bool oneForAll,
-                        std::string &chosen)
+    Status MatchLengths(const Shaped &rule, const Tensor &tensor, std::vector<Layout> layouts,
+                        bool oneForAll, std::string &chosen)
     {
         chosen = "None";
         if (!tensor.given) {
@@ -172,17 +176,16 @@ public:
             const std::string wanted = LegalText(extent, rows);
             return Fail("LengthCountError", std::string(op_) + ": " + rule.name + ": must have " +
                                                 (oneForAll ? "1 or " : "") + wanted +
-                                                (wanted == "1" ? " entry" : " entries")
-                                                    + " in one dimension" +
-                                                Because({Sources(extent)}) + ", got shape " +
-                                                ShapeText(tensor.shape));
+                                                (wanted == "1" ? " entry" : " entries") +
+                                                " in one dimension" + Because({Sources(extent)}) +
+                                                ", got shape " + ShapeText(tensor.shape));
         }
         return Status{};
     }
 
     // The layout of the tensors of a list, whose number is that of `count`.
-    Status MatchList(const Shaped &rule, const TensorList &list, Size &count, std::vector<Layout> layouts,
-                     std::string &chosen)
+    Status MatchList(const Shaped &rule, const TensorList &list, Size &count,
+                     std::vector<Layout> layouts, std::string &chosen)
     {
         chosen = "None";
         if (!list.given) {
@@ -193,10 +196,9 @@ public:
             count.Define(entries, rule.name);
         } else if (entries != count.value) {
             return Fail("SequenceLengthError",
-                std::string(op_) + ": " + rule.name + ": must hold " + count.name +
-                                                   " = " + Text(count.value) + " tensors (" + count.name
-                                                       + " from " +
-                                                   count.origin + "), got " + Text(entries));
+                        std::string(op_) + ": " + rule.name + ": must hold " + count.name + " = " +
+                            Text(count.value) + " tensors (" + count.name + " from " +
+                            count.origin + "), got " + Text(entries));
         }
         if (entries == 0) {
             const Status status = Applicable(rule.name, layouts);
@@ -210,11 +212,12 @@ public:
         return status.Ok() ? CheckSameShape(op_, rule.name, list.entries) : status;
     }
 
-    // The layout of a list of one tensor a batch row, each with rows of its own, which are left in `found`; `rows` is
-    // then the most. `layouts`: of one tensor; without dimensions where there is none of batch rows.
-    Status MatchRows(const Shaped &rule, const TensorList &list, bool sequence, Size &batch, Size &rows,
-                     const std::vector<Size *> &single, std::vector<Layout> layouts, RowCounts &found,
-                     std::string &chosen)
+    // The layout of a list of one tensor a batch row, each with rows of its own, which are left in
+    // `found`; `rows` is then the most. `layouts`: of one tensor; without dimensions where there is
+    // none of batch rows.
+    Status MatchRows(const Shaped &rule, const TensorList &list, bool sequence, Size &batch,
+                     Size &rows, const std::vector<Size *> &single, std::vector<Layout> layouts,
+                     RowCounts &found, std::string &chosen)
     {
         chosen = "None";
         Status status = Applicable(rule.name, layouts);
@@ -223,20 +226,18 @@ public:
         }
         const std::string start = std::string(op_) + ": " + rule.name;
         const std::string situation = Situation(layouts);
-        layouts.erase(
-            std::remove_if(layouts.begin(), layouts.end(),
-                [](const Layout &each) { return each.dims.empty(); }),
+        layouts.erase(std::remove_if(layouts.begin(), layouts.end(),
+                                     [](const Layout &each) { return each.dims.empty(); }),
                       layouts.end());
         const int64_t entries = static_cast<int64_t>(list.entries.size());
         if (layouts.empty()) {
-            return Fail("SequenceLengthError",
-                        start + ": must hold exactly 1 tensor" + situation + ", got " + Text(entries));
+            return Fail("SequenceLengthError", start + ": must hold exactly 1 tensor" + situation +
+                                                   ", got " + Text(entries));
         }
         if (batch.Known() && batch.value != entries) {
-            return Fail("SequenceLengthError",
-                start + ": must hold " + (sequence ? "1 or " : "") + batch.Words(false) +
-                                                   " tensors (" + batch.name + " from " + batch.origin
-                                                       + "), got " +
+            return Fail("SequenceLengthError", start + ": must hold " + (sequence ? "1 or " : "") +
+                                                   batch.Words(false) + " tensors (" + batch.name +
+                                                   " from " + batch.origin + "), got " +
                                                    Text(entries));
         }
         if (!batch.Known()) {
@@ -248,7 +249,8 @@ public:
             Tensor entry = list.entries[static_cast<size_t>(i)];
             for (size_t dim = 0;
                  dim < layouts[0].dims.size() && entry.shape.size() < layouts[0].dims.size() &&
-                 IsNumber(layouts[0].dims[dim]); ++dim) {
+                 IsNumber(layouts[0].dims[dim]);
+                 ++dim) {
                 entry.shape.insert(entry.shape.begin(), 1);
             }
             rows.value = kUnknown;
@@ -272,10 +274,9 @@ public:
             for (size_t i = 0; i < counts.size(); ++i) {
                 if (counts[i] != other.second[i]) {
                     const std::string place = "[" + std::to_string(i) + "]";
-                    return Fail(rule.shapeError,
-                        start + place + ": has " + Text(counts[i]) + " rows (" + rows.name +
-                                                     "), must have " + Text(other.second[i]) + " as "
-                                                         + other.first +
+                    return Fail(rule.shapeError, start + place + ": has " + Text(counts[i]) +
+                                                     " rows (" + rows.name + "), must have " +
+                                                     Text(other.second[i]) + " as " + other.first +
                                                      place);
                 }
             }
@@ -324,7 +325,8 @@ private:
 
     static bool KnownDim(const Dim &dim)
     {
-        return std::all_of(dim.begin(), dim.end(), [](const Factor &factor) { return factor.Known(); });
+        return std::all_of(dim.begin(), dim.end(),
+                           [](const Factor &factor) { return factor.Known(); });
     }
 
     static int64_t ProductOf(const Dim &dim)
@@ -340,12 +342,11 @@ private:
 
     Status Applicable(const char *name, std::vector<Layout> &layouts) const
     {
-        layouts.erase(
-            std::remove_if(layouts.begin(), layouts.end(), [](const Layout &each) { return !each.applies; }),
+        layouts.erase(std::remove_if(layouts.begin(), layouts.end(),
+                                     [](const Layout &each) { return !each.applies; }),
                       layouts.end());
         if (layouts.empty()) {
-            return Fail("ShapeError",
-                        std::string(op_) + ": " + name + ": no layout applies");
+            return Fail("ShapeError", std::string(op_) + ": " + name + ": no layout applies");
         }
         return Status{};
     }
@@ -361,8 +362,9 @@ private:
             std::vector<Size *> unknown;
             Dim step;
             for (const Factor &factor : layout.dims[i]) {
-                const auto learnt = std::find_if(solved.begin(), solved.end(),
-                                                 [&](const auto &found) { return found.first == factor.size; });
+                const auto learnt =
+                    std::find_if(solved.begin(), solved.end(),
+                                 [&](const auto &found) { return found.first == factor.size; });
                 if (learnt != solved.end()) {
                     known *= learnt->second;
                     step.push_back(factor);
@@ -383,7 +385,8 @@ private:
             if (known > 0 && shape[i] % known == 0) {
                 solved.emplace_back(unknown[0], shape[i] / known);
             } else {
-                indivisible.push_back(Mismatch{position, shape[i], 0, known == 0 ? -1 : known, 0, step});
+                indivisible.push_back(
+                    Mismatch{position, shape[i], 0, known == 0 ? -1 : known, 0, step});
             }
         }
         wrong.insert(wrong.end(), indivisible.begin(), indivisible.end());
@@ -425,13 +428,15 @@ private:
         for (const auto &group : groups) {
             all.insert(group.begin(), group.end());
         }
-        return all.empty() ? "" : " (" + Join(std::vector<std::string>(all.begin(), all.end()), "; ") + ")";
+        return all.empty()
+                   ? ""
+                   : " (" + Join(std::vector<std::string>(all.begin(), all.end()), "; ") + ")";
     }
 
     static bool IsNumber(const Dim &dim)
     {
         return std::all_of(dim.begin(), dim.end(),
-            [](const Factor &factor) { return factor.size == nullptr; });
+                           [](const Factor &factor) { return factor.size == nullptr; });
     }
 
     static std::string LegalText(const Dim &dim, int64_t legal)
@@ -457,14 +462,14 @@ private:
         return words;
     }
 
-    Status WrongRank(const Shaped &rule, const std::vector<Layout> &layouts, const Tensor &tensor) const
+    Status WrongRank(const Shaped &rule, const std::vector<Layout> &layouts,
+                     const Tensor &tensor) const
     {
-        return Fail(rule.rankError,
-            std::string(op_) + ": " + rule.name + ": shape " + ShapeText(tensor.shape) +
-                                        " has " + Text(tensor.Rank()) +
-                                        (tensor.Rank() == 1 ? " dimension" : " dimensions")
-                                            + "; it must be " +
-                                        Alternatives(WordsOf(layouts)) + Situation(layouts));
+        return Fail(rule.rankError, std::string(op_) + ": " + rule.name + ": shape " +
+                                        ShapeText(tensor.shape) + " has " + Text(tensor.Rank()) +
+                                        (tensor.Rank() == 1 ? " dimension" : " dimensions") +
+                                        "; it must be " + Alternatives(WordsOf(layouts)) +
+                                        Situation(layouts));
     }
 
     // `tries`: the layouts that come equally close.
@@ -487,13 +492,11 @@ private:
             sources.push_back(Sources(expected));
         }
         return Fail(rule.shapeError,
-            std::string(op_) + ": " + rule.name + ": shape " + ShapeText(tensor.shape) +
-                                         " should be " + Alternatives(WordsOf(layouts)) + ": dimension " +
-                                         Text(mismatch.position) + " is " + Text(mismatch.size)
-                                             + ", must be " +
-                                         (rule.atLeast ? "at least " : "") + Alternatives(legal)
-                                             + Because(sources) +
-                                         Situation(layouts));
+                    std::string(op_) + ": " + rule.name + ": shape " + ShapeText(tensor.shape) +
+                        " should be " + Alternatives(WordsOf(layouts)) + ": dimension " +
+                        Text(mismatch.position) + " is " + Text(mismatch.size) + ", must be " +
+                        (rule.atLeast ? "at least " : "") + Alternatives(legal) + Because(sources) +
+                        Situation(layouts));
     }
 
     Status Indivisible(const Pending &found) const
@@ -501,13 +504,14 @@ private:
         const Mismatch &mismatch = found.mismatch;
         const int64_t step = mismatch.divides > 0 ? mismatch.divides : 1;
         const int64_t below = mismatch.size - mismatch.size % step;
-        const std::string legal =
-            below == 0 ? " is " + Text(step) : "s are " + Text(below) + " and " + Text(below + step);
-        return Fail("DivisibilityError", std::string(op_) + ": " + found.name + ": dimension " +
-                                             Text(mismatch.position) + " is " + Text(mismatch.size) +
-                                             ", which is no multiple of " + found.step + " in " +
-                                             found.layout.Words() + Because({Sources(mismatch.step)}) +
-                                             "; the nearest legal size" + legal);
+        const std::string legal = below == 0
+                                      ? " is " + Text(step)
+                                      : "s are " + Text(below) + " and " + Text(below + step);
+        return Fail("DivisibilityError",
+                    std::string(op_) + ": " + found.name + ": dimension " +
+                        Text(mismatch.position) + " is " + Text(mismatch.size) +
+                        ", which is no multiple of " + found.step + " in " + found.layout.Words() +
+                        Because({Sources(mismatch.step)}) + "; the nearest legal size" + legal);
     }
 
     const char *op_;

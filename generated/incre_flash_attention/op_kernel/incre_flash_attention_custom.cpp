@@ -4,10 +4,12 @@
  * Contract: mindspore.ops.incre_flash_attention
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer.
+ * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
+ * null pointer.
  * The tiling key tells which specialisation a call needs; the host picks it in
  * op_host/incre_flash_attention_plan.h.
- * A package has one binary for each dtype column of the definition, whose build tells the dtype: kernels of
+ * A package has one binary for each dtype column of the definition, whose build tells the dtype:
+ * kernels of
  * others stay out of it.
  */
 #include "kernel_operator.h"
@@ -45,15 +47,16 @@ __aicore__ inline GM_ADDR OnlyTensor(GM_ADDR list)
     return reinterpret_cast<GM_ADDR>(tensors.GetDataPtr<uint8_t>(0));
 }
 
-extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query, GM_ADDR key, GM_ADDR value,
-    GM_ADDR attn_mask, GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR dequant_scale1,
-    GM_ADDR quant_scale1, GM_ADDR dequant_scale2, GM_ADDR quant_scale2, GM_ADDR quant_offset2,
-    GM_ADDR antiquant_scale, GM_ADDR antiquant_offset, GM_ADDR block_table, GM_ADDR kv_padding_size,
-    GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
+extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query, GM_ADDR key,
+    GM_ADDR value, GM_ADDR attn_mask, GM_ADDR actual_seq_lengths, GM_ADDR pse_shift,
+    GM_ADDR dequant_scale1, GM_ADDR quant_scale1, GM_ADDR dequant_scale2, GM_ADDR quant_scale2,
+    GM_ADDR quant_offset2, GM_ADDR antiquant_scale, GM_ADDR antiquant_offset, GM_ADDR block_table,
+    GM_ADDR kv_padding_size, GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
 {
     REGISTER_TILING_DEFAULT(IncreFlashAttentionTiling);
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     GET_TILING_DATA_WITH_STRUCT(IncreFlashAttentionTiling, tilingData, tiling);
+    using Key = IncreFlashAttentionTilingKey;  // CANN's build reads keys as numbers, no names
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
     static_cast<void>(dequant_scale1);  // no kernel here reads it
     static_cast<void>(quant_scale1);  // no kernel here reads it
@@ -62,69 +65,146 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     GM_ADDR valueOnly = OnlyTensor(value);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(21904911100000080)) {
-        incre_flash_attention_d128::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths, attention_out,
-            userWorkspace, tilingData);
+        static_assert(21904911100000080 == static_cast<uint64_t>(
+            Key::kFloat16D128));
+        namespace chosen = incre_flash_attention_d128;
+        chosen::IncreFlashAttentionKernel<half> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(21904911100001080)) {
-        incre_flash_attention_d128_attn_mask::Run<half>(query, keyOnly, valueOnly, attn_mask,
-            actual_seq_lengths, attention_out, userWorkspace, tilingData);
+        static_assert(21904911100001080 == static_cast<uint64_t>(
+            Key::kFloat16D128AttnMask));
+        namespace chosen = incre_flash_attention_d128_attn_mask;
+        chosen::IncreFlashAttentionKernel<half> kernel;
+        kernel.Run(query, keyOnly, valueOnly, attn_mask, actual_seq_lengths, attention_out,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100002080)) {
-        incre_flash_attention_d128_pse_shift::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths,
-            pse_shift, attention_out, userWorkspace, tilingData);
+        static_assert(21904911100002080 == static_cast<uint64_t>(
+            Key::kFloat16D128PseShift));
+        namespace chosen = incre_flash_attention_d128_pse_shift;
+        chosen::IncreFlashAttentionKernel<half> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, pse_shift, attention_out,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100004080)) {
-        incre_flash_attention_d128_quant_scale2::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths,
-            quant_scale2, attention_out, userWorkspace, tilingData);
+        static_assert(21904911100004080 == static_cast<uint64_t>(
+            Key::kFloat16D128QuantScale2));
+        namespace chosen = incre_flash_attention_d128_quant_scale2;
+        chosen::IncreFlashAttentionKernel<half> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, attention_out,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100012080)) {
-        incre_flash_attention_d128_quant_scale2_quant_offset2::Run<half>(query, keyOnly, valueOnly,
-            actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100016080)) {
-        incre_flash_attention_d128_antiquant_scale::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths,
-            antiquant_scale, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100048080)) {
-        incre_flash_attention_d128_antiquant_scale_antiquant_offset::Run<half>(query, keyOnly, valueOnly,
-            actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(185486996900064080)) {
-        incre_flash_attention_d128_block_table::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths,
-            block_table, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100128080)) {
-        incre_flash_attention_d128_kv_padding_size::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths,
-            kv_padding_size, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(421397943000000080)) {
-        incre_flash_attention_d128_key_list_value_list::Run<half>(query, key, value, actual_seq_lengths,
+        static_assert(21904911100012080 == static_cast<uint64_t>(
+            Key::kFloat16D128QuantScale2QuantOffset2));
+        namespace chosen = incre_flash_attention_d128_quant_scale2_quant_offset2;
+        chosen::IncreFlashAttentionKernel<half> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, quant_offset2,
             attention_out, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(21904911100016080)) {
+        static_assert(21904911100016080 == static_cast<uint64_t>(
+            Key::kFloat16D128AntiquantScale));
+        namespace chosen = incre_flash_attention_d128_antiquant_scale;
+        chosen::IncreFlashAttentionKernel<half> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, attention_out,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(21904911100048080)) {
+        static_assert(21904911100048080 == static_cast<uint64_t>(
+            Key::kFloat16D128AntiquantScaleAntiquantOffset));
+        namespace chosen = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
+        chosen::IncreFlashAttentionKernel<half> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, antiquant_offset,
+            attention_out, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(185486996900064080)) {
+        static_assert(185486996900064080 == static_cast<uint64_t>(
+            Key::kFloat16D128BlockTable));
+        namespace chosen = incre_flash_attention_d128_block_table;
+        chosen::IncreFlashAttentionKernel<half> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, block_table, attention_out,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(21904911100128080)) {
+        static_assert(21904911100128080 == static_cast<uint64_t>(
+            Key::kFloat16D128KvPaddingSize));
+        namespace chosen = incre_flash_attention_d128_kv_padding_size;
+        chosen::IncreFlashAttentionKernel<half> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, kv_padding_size, attention_out,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(421397943000000080)) {
+        static_assert(421397943000000080 == static_cast<uint64_t>(
+            Key::kFloat16D128KeyListValueList));
+        namespace chosen = incre_flash_attention_d128_key_list_value_list;
+        chosen::IncreFlashAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, actual_seq_lengths, attention_out, userWorkspace, tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(21904911100000081)) {
-        incre_flash_attention_d128::Run<bfloat16_t>(query, keyOnly, valueOnly, actual_seq_lengths,
-            attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100001081)) {
-        incre_flash_attention_d128_attn_mask::Run<bfloat16_t>(query, keyOnly, valueOnly, attn_mask,
-            actual_seq_lengths, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100002081)) {
-        incre_flash_attention_d128_pse_shift::Run<bfloat16_t>(query, keyOnly, valueOnly, actual_seq_lengths,
-            pse_shift, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100004081)) {
-        incre_flash_attention_d128_quant_scale2::Run<bfloat16_t>(query, keyOnly, valueOnly,
-            actual_seq_lengths, quant_scale2, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100012081)) {
-        incre_flash_attention_d128_quant_scale2_quant_offset2::Run<bfloat16_t>(query, keyOnly, valueOnly,
-            actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100016081)) {
-        incre_flash_attention_d128_antiquant_scale::Run<bfloat16_t>(query, keyOnly, valueOnly,
-            actual_seq_lengths, antiquant_scale, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100048081)) {
-        incre_flash_attention_d128_antiquant_scale_antiquant_offset::Run<bfloat16_t>(query, keyOnly,
-            valueOnly, actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace,
+        static_assert(21904911100000081 == static_cast<uint64_t>(
+            Key::kBfloat16D128));
+        namespace chosen = incre_flash_attention_d128;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(185486996900064081)) {
-        incre_flash_attention_d128_block_table::Run<bfloat16_t>(query, keyOnly, valueOnly, actual_seq_lengths,
-            block_table, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100128081)) {
-        incre_flash_attention_d128_kv_padding_size::Run<bfloat16_t>(query, keyOnly, valueOnly,
-            actual_seq_lengths, kv_padding_size, attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(421397943000000081)) {
-        incre_flash_attention_d128_key_list_value_list::Run<bfloat16_t>(query, key, value, actual_seq_lengths,
+    } else if (TILING_KEY_IS(21904911100001081)) {
+        static_assert(21904911100001081 == static_cast<uint64_t>(
+            Key::kBfloat16D128AttnMask));
+        namespace chosen = incre_flash_attention_d128_attn_mask;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, keyOnly, valueOnly, attn_mask, actual_seq_lengths, attention_out,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(21904911100002081)) {
+        static_assert(21904911100002081 == static_cast<uint64_t>(
+            Key::kBfloat16D128PseShift));
+        namespace chosen = incre_flash_attention_d128_pse_shift;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, pse_shift, attention_out,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(21904911100004081)) {
+        static_assert(21904911100004081 == static_cast<uint64_t>(
+            Key::kBfloat16D128QuantScale2));
+        namespace chosen = incre_flash_attention_d128_quant_scale2;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, attention_out,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(21904911100012081)) {
+        static_assert(21904911100012081 == static_cast<uint64_t>(
+            Key::kBfloat16D128QuantScale2QuantOffset2));
+        namespace chosen = incre_flash_attention_d128_quant_scale2_quant_offset2;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, quant_offset2,
             attention_out, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(21904911100016081)) {
+        static_assert(21904911100016081 == static_cast<uint64_t>(
+            Key::kBfloat16D128AntiquantScale));
+        namespace chosen = incre_flash_attention_d128_antiquant_scale;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, attention_out,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(21904911100048081)) {
+        static_assert(21904911100048081 == static_cast<uint64_t>(
+            Key::kBfloat16D128AntiquantScaleAntiquantOffset));
+        namespace chosen = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, antiquant_offset,
+            attention_out, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(185486996900064081)) {
+        static_assert(185486996900064081 == static_cast<uint64_t>(
+            Key::kBfloat16D128BlockTable));
+        namespace chosen = incre_flash_attention_d128_block_table;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, block_table, attention_out,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(21904911100128081)) {
+        static_assert(21904911100128081 == static_cast<uint64_t>(
+            Key::kBfloat16D128KvPaddingSize));
+        namespace chosen = incre_flash_attention_d128_kv_padding_size;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, kv_padding_size, attention_out,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(421397943000000081)) {
+        static_assert(421397943000000081 == static_cast<uint64_t>(
+            Key::kBfloat16D128KeyListValueList));
+        namespace chosen = incre_flash_attention_d128_key_list_value_list;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, actual_seq_lengths, attention_out, userWorkspace, tilingData);
     }
 #endif
 }

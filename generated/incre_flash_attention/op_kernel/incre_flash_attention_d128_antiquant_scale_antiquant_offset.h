@@ -26,16 +26,19 @@
  *   AIC  ScoreTile     tile t      waits for kKeyRingReady, raises kScoreRingReady
  *   AIV  SoftmaxTile   tile t      waits for kScoreRingReady, raises kProbRingReady
  *   AIV  WidenValues   tile t      raises kValueRingReady
- *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, waits for kValueRingReady, raises kOutRingReady
+ *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, waits for kValueRingReady, raises
+ *   kOutRingReady
  *   AIV  UpdateTile    tile t - 2  waits for kOutRingReady
  *
- * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
+ * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
+ * kernel does
  * not rely on the compiler's automatic synchronisation.
  */
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_D128_ANTIQUANT_SCALE_ANTIQUANT_OFFSET_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_D128_ANTIQUANT_SCALE_ANTIQUANT_OFFSET_H
 
 #include "kernel_operator.h"
+#include "attndsl_kernel.h"
 #include "incre_flash_attention_tiling.h"
 
 namespace incre_flash_attention_d128_antiquant_scale_antiquant_offset {
@@ -53,73 +56,119 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
-constexpr float kLowest = -3.4028234663852886e+38f;  // stands for minus infinity where no key was seen
-constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number, the sum of a row without keys
+// stands for minus infinity where no key was seen
+constexpr float kLowest = -3.4028234663852886e+38f;
+// smallest normal number, the sum of a row without keys
+constexpr float kSmallest = 1.1754943508222875e-38f;
 
-// Buffer map: byte address of the first slot and bytes a slot.
-
-// UB, 75968 of 188416 bytes
-constexpr uint32_t kKeyScaleIo = 0x00000;  // 1 x 256: scale of each channel of keys
-constexpr uint32_t kKeyScale = 0x00100;  // 1 x 512: scale of each channel of keys, in fp32
-constexpr uint32_t kKeyOffsetIo = 0x00300;  // 1 x 256: offset of each channel of keys
-constexpr uint32_t kKeyOffset = 0x00400;  // 1 x 512: offset of each channel of keys, in fp32
-constexpr uint32_t kValueScaleIo = 0x00600;  // 1 x 256: scale of each channel of values
-constexpr uint32_t kValueScale = 0x00700;  // 1 x 512: scale of each channel of values, in fp32
-constexpr uint32_t kValueOffsetIo = 0x00900;  // 1 x 256: offset of each channel of values
-constexpr uint32_t kValueOffset = 0x00a00;  // 1 x 512: offset of each channel of values, in fp32
-constexpr uint32_t kQueryFactor = 0x00c00;  // 1 x 128: factor of the scores of each row
-constexpr uint32_t kQueryShift = 0x00c80;  // 1 x 128: shift of the scores of each row
-constexpr uint32_t kRowMax = 0x00d00;  // 1 x 128: running maximum of each row
-constexpr uint32_t kRowSum = 0x00d80;  // 1 x 128: running sum of each row
-constexpr uint32_t kAccumulator = 0x00e00;  // 1 x 16384: running weighted sum of each row
-constexpr uint32_t kQueryRows = 0x04e00;  // 1 x 2048: query rows
-constexpr uint32_t kChannelRows = 0x05600;  // 1 x 4096: scratch: query rows times the scale, row sums times the offset
-constexpr uint32_t kLanes = 0x06600;  // 1 x 2048: reduction over the tile, one repeat a row
-constexpr uint32_t kRowBlocks = 0x06e00;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kQueryFolded = 0x06f00;  // 1 x 2048: folded query rows
-constexpr uint32_t kInt8Rows = 0x07700;  // 1 x 4096: int8 rows of keys or values
-constexpr uint32_t kWideRows = 0x08700;  // 1 x 8192: int8 rows as the cube takes them
-constexpr uint32_t kScore = 0x0a700;  // 1 x 16384: scores of the rows, then exp(score - max)
-constexpr uint32_t kTileStat = 0x0e700;  // 1 x 32: maximum or sum of each row of the tile
-constexpr uint32_t kNewMax = 0x0e720;  // 1 x 32: running maximum including the tile
-constexpr uint32_t kRescale = 0x0e740;  // 1 x 384: exp(old max - new max) of the tiles in flight
-constexpr uint32_t kProb = 0x0e8c0;  // 1 x 8192: probabilities, as the cube multiplies them
-constexpr uint32_t kPartial = 0x108c0;  // 1 x 4096: weighted sum of one tile or split
-constexpr uint32_t kResult = 0x118c0;  // 1 x 2048: finished rows in the dtype of the result
-constexpr uint32_t kLeavingMax = 0x120c0;  // 1 x 256: row maxima of a partial, one block a row
-constexpr uint32_t kLeavingSum = 0x121c0;  // 1 x 256: row sums of a partial, one block a row
-constexpr uint32_t kMergedMax = 0x122c0;  // 1 x 256: maximum of the merged rows
-constexpr uint32_t kMergedSum = 0x123c0;  // 1 x 256: sum of the merged rows
-constexpr uint32_t kPartMax = 0x124c0;  // 1 x 256: row maximum of one partial, then exp(it - new max)
-constexpr uint32_t kPartSum = 0x125c0;  // 1 x 256: row sum of one partial
-constexpr uint32_t kNewMaxBlocks = 0x126c0;  // 1 x 256: maximum including the partial
-constexpr uint32_t kMergedRescale = 0x127c0;  // 1 x 256: exp(old max - new max) of the merged rows
-
-// L1, 278528 of 524032 bytes
-constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the task, Nz
-constexpr uint32_t kKeyL1 = 0x04000;  // 2 x 32768: key block, Nz
-constexpr uint32_t kKeyL1Slot = 32768;
-constexpr uint32_t kProbL1 = 0x14000;  // 2 x 65536: probabilities of a key tile, Nz
-constexpr uint32_t kProbL1Slot = 65536;
-constexpr uint32_t kValueL1 = 0x34000;  // 2 x 32768: value block, Nz
-constexpr uint32_t kValueL1Slot = 32768;
-
-// L0A, 32768 of 65536 bytes
-constexpr uint32_t kLeftL0 = 0x00000;  // 2 x 16384: left operand, Zz
-constexpr uint32_t kLeftL0Slot = 16384;
-
-// L0B, 65536 of 65536 bytes
-constexpr uint32_t kRightL0 = 0x00000;  // 2 x 32768: right operand, Zn
-constexpr uint32_t kRightL0Slot = 32768;
-
-// L0C, 131072 of 131072 bytes
-constexpr uint32_t kScoreL0 = 0x00000;  // 2 x 32768: scores of a key block, Nz
-constexpr uint32_t kScoreL0Slot = 32768;
-constexpr uint32_t kOutL0 = 0x10000;  // 2 x 32768: weighted sum of values, Nz
-constexpr uint32_t kOutL0Slot = 32768;
+// Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
+// UB
+constexpr uint32_t
+    kKeyScaleIo = 0, kKeyScaleIoSlot = 256,  // scale of each channel of keys
+    // scale of each channel of keys, in fp32
+    kKeyScale = kKeyScaleIo + kKeyScaleIoSlot, kKeyScaleSlot = 512,
+    // offset of each channel of keys
+    kKeyOffsetIo = kKeyScale + kKeyScaleSlot, kKeyOffsetIoSlot = 256,
+    // offset of each channel of keys, in fp32
+    kKeyOffset = kKeyOffsetIo + kKeyOffsetIoSlot, kKeyOffsetSlot = 512,
+    // scale of each channel of values
+    kValueScaleIo = kKeyOffset + kKeyOffsetSlot, kValueScaleIoSlot = 256,
+    // scale of each channel of values, in fp32
+    kValueScale = kValueScaleIo + kValueScaleIoSlot, kValueScaleSlot = 512,
+    // offset of each channel of values
+    kValueOffsetIo = kValueScale + kValueScaleSlot, kValueOffsetIoSlot = 256,
+    // offset of each channel of values, in fp32
+    kValueOffset = kValueOffsetIo + kValueOffsetIoSlot, kValueOffsetSlot = 512,
+    // factor of the scores of each row
+    kQueryFactor = kValueOffset + kValueOffsetSlot, kQueryFactorSlot = 128,
+    // shift of the scores of each row
+    kQueryShift = kQueryFactor + kQueryFactorSlot, kQueryShiftSlot = 128,
+    kRowMax = kQueryShift + kQueryShiftSlot, kRowMaxSlot = 128,  // running maximum of each row
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
+    // running weighted sum of each row
+    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
+    kQueryRows = kAccumulator + kAccumulatorSlot, kQueryRowsSlot = 2048,  // query rows
+    // scratch: query rows times the scale, row sums times the offset
+    kChannelRows = kQueryRows + kQueryRowsSlot, kChannelRowsSlot = 4096,
+    // reduction over the tile, one repeat a row
+    kLanes = kChannelRows + kChannelRowsSlot, kLanesSlot = 2048,
+    kRowBlocks = kLanes + kLanesSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
+    kQueryFolded = kRowBlocks + kRowBlocksSlot, kQueryFoldedSlot = 2048,  // folded query rows
+    // int8 rows of keys or values
+    kInt8Rows = kQueryFolded + kQueryFoldedSlot, kInt8RowsSlot = 4096,
+    // int8 rows as the cube takes them
+    kWideRows = kInt8Rows + kInt8RowsSlot, kWideRowsSlot = 8192,
+    // scores of the rows, then exp(score - max)
+    kScore = kWideRows + kWideRowsSlot, kScoreSlot = 16384,
+    kTileStat = kScore + kScoreSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
+    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
+    // exp(old max - new max) of the tiles in flight
+    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 384,
+    // probabilities, as the cube multiplies them
+    kProb = kRescale + kRescaleSlot, kProbSlot = 8192,
+    kPartial = kProb + kProbSlot, kPartialSlot = 4096,  // weighted sum of one tile or split
+    // finished rows in the dtype of the result
+    kResult = kPartial + kPartialSlot, kResultSlot = 2048,
+    // row maxima of a partial, one block a row
+    kLeavingMax = kResult + kResultSlot, kLeavingMaxSlot = 256,
+    // row sums of a partial, one block a row
+    kLeavingSum = kLeavingMax + kLeavingMaxSlot, kLeavingSumSlot = 256,
+    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedMaxSlot = 256,  // maximum of the merged rows
+    kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
+    // row maximum of one partial, then exp(it - new max)
+    kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
+    kPartSum = kPartMax + kPartMaxSlot, kPartSumSlot = 256,  // row sum of one partial
+    // maximum including the partial
+    kNewMaxBlocks = kPartSum + kPartSumSlot, kNewMaxBlocksSlot = 256,
+    // exp(old max - new max) of the merged rows
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 256,
+    kUbEnd = kMergedRescale + kMergedRescaleSlot;
+static_assert(kUbEnd <= 188416, "the buffers fit into UB");
+static_assert((kKeyScaleIo | kKeyScale | kKeyOffsetIo | kKeyOffset | kValueScaleIo | kValueScale |
+        kValueOffsetIo | kValueOffset | kQueryFactor | kQueryShift | kRowMax | kRowSum |
+        kAccumulator | kQueryRows | kChannelRows | kLanes | kRowBlocks | kQueryFolded |
+        kInt8Rows | kWideRows | kScore | kTileStat | kNewMax | kRescale | kProb | kPartial |
+        kResult | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
+        kNewMaxBlocks | kMergedRescale) % 32 == 0,
+    "buffers of UB are aligned");
+// L1
+constexpr uint32_t
+    kQueryL1 = 0, kQueryL1Slot = 16384,  // query rows of the task, Nz
+    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
+    // 2 slots: probabilities of a key tile, Nz
+    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 65536,
+    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 32768,  // 2 slots: value block, Nz
+    kL1End = kValueL1 + 2 * kValueL1Slot;
+static_assert(kL1End <= 524032, "the buffers fit into L1");
+static_assert((kQueryL1 | kKeyL1 | kProbL1 | kValueL1) % 32 == 0,
+    "buffers of L1 are aligned");
+// L0A
+constexpr uint32_t
+    kLeftL0 = 0, kLeftL0Slot = 16384,  // 2 slots: left operand, Zz
+    kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
+static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
+static_assert((kLeftL0) % 512 == 0,
+    "buffers of L0A are aligned");
+// L0B
+constexpr uint32_t
+    kRightL0 = 0, kRightL0Slot = 32768,  // 2 slots: right operand, Zn
+    kL0bEnd = kRightL0 + 2 * kRightL0Slot;
+static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
+static_assert((kRightL0) % 512 == 0,
+    "buffers of L0B are aligned");
+// L0C
+constexpr uint32_t
+    kScoreL0 = 0, kScoreL0Slot = 32768,  // 2 slots: scores of a key block, Nz
+    // 2 slots: weighted sum of values, Nz
+    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = 32768,
+    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
+static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
+static_assert((kScoreL0 | kOutL0) % 1024 == 0,
+    "buffers of L0C are aligned");
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
-// "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on. What lives
+// "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
+// What lives
 // together has one event, named after its first buffer.
 constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
 constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
@@ -132,7 +181,8 @@ constexpr int32_t kKeyL1Ready = 0;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 2;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kKeyRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kValueRingReadyMTE2Done = 1;  // MTE2_MTE3
-constexpr int32_t kKeyScaleIoReady = 0;  // MTE2_V, keyScaleIo, keyOffsetIo, valueScaleIo, valueOffsetIo
+// MTE2_V, keyScaleIo, keyOffsetIo, valueScaleIo, valueOffsetIo
+constexpr int32_t kKeyScaleIoReady = 0;
 constexpr int32_t kQueryRowsReady = 1;  // MTE2_V, queryRows
 constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows
 constexpr int32_t kScoreReady = 3;  // MTE2_V, score
@@ -153,7 +203,9 @@ constexpr int32_t kQueryRowsFree = 0;  // V_MTE2, queryRows
 constexpr int32_t kInt8RowsFree = 1;  // V_MTE2, int8Rows
 constexpr int32_t kScoreFree = 2;  // V_MTE2, score
 constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
-constexpr int32_t kKeyScaleIoFree = 4;  // V_MTE2, keyScaleIo, keyScale, keyOffsetIo, keyOffset, valueScaleIo, valueScale, valueOffsetIo, valueOffset
+// V_MTE2, keyScaleIo, keyScale, keyOffsetIo, keyOffset, valueScaleIo, valueScale, valueOffsetIo,
+// valueOffset
+constexpr int32_t kKeyScaleIoFree = 4;
 constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum
 constexpr int32_t kQueryFoldedReady = 0;  // V_MTE3, queryFolded
 constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows
@@ -171,60 +223,17 @@ constexpr uint16_t kOutRingReady = 4;
 constexpr uint16_t kBeforeMergePartials = 5;
 
 template <typename T>
-class IncreFlashAttentionKernel {
+class IncreFlashAttentionKernel : attndsl::KernelBase {
 public:
-    __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value,
-        GM_ADDR actual_seq_lengths, GM_ADDR antiquant_scale, GM_ADDR antiquant_offset, GM_ADDR attention_out,
-        GM_ADDR workspace, const IncreFlashAttentionTiling &tiling)
+    // The whole kernel; tensors in the contract's order, then the user's part of the workspace and
+    // the tiling data.
+    __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value,
+        GM_ADDR actual_seq_lengths, GM_ADDR antiquant_scale, GM_ADDR antiquant_offset,
+        GM_ADDR attention_out, GM_ADDR workspace, const IncreFlashAttentionTiling &tiling)
     {
-        kvHeads_ = tiling.kvHeads;
-        group_ = tiling.group;
-        headsPerTask_ = tiling.headsPerTask;
-        headTiles_ = tiling.headTiles;
-        rowsPerTask_ = tiling.rowsPerTask;
-        splits_ = tiling.splits;
-        items_ = tiling.items;
-        rowTotal_ = tiling.rowTotal;
-        scaleValue_ = tiling.scaleValue;
-        headDim_ = tiling.headDim;
-        keyStrideT_ = tiling.keyStrideT;
-        keyStrideK_ = tiling.keyStrideK;
-        keyStrideB_ = tiling.keyStrideB;
-        queryStrideB_ = tiling.queryStrideB;
-        queryStrideN_ = tiling.queryStrideN;
-        valueStrideT_ = tiling.valueStrideT;
-        valueStrideK_ = tiling.valueStrideK;
-        valueStrideB_ = tiling.valueStrideB;
-        attentionOutStrideB_ = tiling.attentionOutStrideB;
-        attentionOutStrideN_ = tiling.attentionOutStrideN;
-        queryHeads_ = tiling.queryHeads;
-        keyCapacity_ = tiling.keyCapacity;
-        actualSeqLengthsCount_ = tiling.actualSeqLengthsCount;
-        antiquantScaleStrideK_ = tiling.antiquantScaleStrideK;
-        antiquantScaleStrideC_ = tiling.antiquantScaleStrideC;
-        antiquantOffsetStrideK_ = tiling.antiquantOffsetStrideK;
-        antiquantOffsetStrideC_ = tiling.antiquantOffsetStrideC;
-        keyRingOffset_ = tiling.keyRingOffset;
-        keyRingPart_ = tiling.keyRingPart;
-        foldedQueryOffset_ = tiling.foldedQueryOffset;
-        foldedQueryPart_ = tiling.foldedQueryPart;
-        scoreRingOffset_ = tiling.scoreRingOffset;
-        scoreRingPart_ = tiling.scoreRingPart;
-        probRingOffset_ = tiling.probRingOffset;
-        probRingPart_ = tiling.probRingPart;
-        valueRingOffset_ = tiling.valueRingOffset;
-        valueRingPart_ = tiling.valueRingPart;
-        outRingOffset_ = tiling.outRingOffset;
-        outRingPart_ = tiling.outRingPart;
-        partialMaxOffset_ = tiling.partialMaxOffset;
-        partialSumOffset_ = tiling.partialSumOffset;
-        partialOutOffset_ = tiling.partialOutOffset;
-        blockCount_ = GetBlockNum();
-        blockIndex_ = GetBlockIdx();
-        if ASCEND_IS_AIV {
-            blockIndex_ = GetBlockIdx() / 2;
-            subBlock_ = GetSubBlockIdx();
-        }
+        TPipe pipe;
+        tiling_ = tiling;
+        FindCore();
         Bind(queryGm_, query);
         Bind(keyGm_, key);
         Bind(valueGm_, value);
@@ -232,98 +241,101 @@ public:
         Bind(antiquantScaleGm_, antiquant_scale);
         Bind(antiquantOffsetGm_, antiquant_offset);
         Bind(attentionOutGm_, attention_out);
-        Bind(keyRingGm_, workspace + keyRingOffset_ + blockIndex_ * keyRingPart_);
-        Bind(foldedQueryGm_, workspace + foldedQueryOffset_ + blockIndex_ * foldedQueryPart_);
-        Bind(scoreRingGm_, workspace + scoreRingOffset_ + blockIndex_ * scoreRingPart_);
-        Bind(probRingGm_, workspace + probRingOffset_ + blockIndex_ * probRingPart_);
-        Bind(valueRingGm_, workspace + valueRingOffset_ + blockIndex_ * valueRingPart_);
-        Bind(outRingGm_, workspace + outRingOffset_ + blockIndex_ * outRingPart_);
-        Bind(partialMaxGm_, workspace + partialMaxOffset_);
-        Bind(partialSumGm_, workspace + partialSumOffset_);
-        Bind(partialOutGm_, workspace + partialOutOffset_);
+        Bind(keyRingGm_, workspace + tiling_.keyRingOffset + blockIndex_ * tiling_.keyRingPart);
+        Bind(foldedQueryGm_,
+            workspace + tiling_.foldedQueryOffset + blockIndex_ * tiling_.foldedQueryPart);
+        Bind(scoreRingGm_,
+            workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
+        Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
+        Bind(valueRingGm_,
+            workspace + tiling_.valueRingOffset + blockIndex_ * tiling_.valueRingPart);
+        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
+        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
+        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
+        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         if ASCEND_IS_AIC {
-            pipe.InitBuffer(l1Storage_, 278528);
-            l1_ = l1Storage_.Get<uint8_t>();
-            queryL1_ = l1_[kQueryL1].ReinterpretCast<half>();
-            pipe.InitBuffer(l0aStorage_, 32768);
-            l0a_ = l0aStorage_.Get<uint8_t>();
-            pipe.InitBuffer(l0bStorage_, 65536);
-            l0b_ = l0bStorage_.Get<uint8_t>();
-            pipe.InitBuffer(l0cStorage_, 131072);
-            l0c_ = l0cStorage_.Get<uint8_t>();
+            TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
+            queryL1_ = View<half>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 75968);
-            ub_ = ubStorage_.Get<uint8_t>();
-            keyScaleIo_ = ub_[kKeyScaleIo].ReinterpretCast<T>();
-            keyScale_ = ub_[kKeyScale].ReinterpretCast<float>();
-            keyOffsetIo_ = ub_[kKeyOffsetIo].ReinterpretCast<T>();
-            keyOffset_ = ub_[kKeyOffset].ReinterpretCast<float>();
-            valueScaleIo_ = ub_[kValueScaleIo].ReinterpretCast<T>();
-            valueScale_ = ub_[kValueScale].ReinterpretCast<float>();
-            valueOffsetIo_ = ub_[kValueOffsetIo].ReinterpretCast<T>();
-            valueOffset_ = ub_[kValueOffset].ReinterpretCast<float>();
-            queryFactor_ = ub_[kQueryFactor].ReinterpretCast<float>();
-            queryShift_ = ub_[kQueryShift].ReinterpretCast<float>();
-            rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
-            rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
-            accumulator_ = ub_[kAccumulator].ReinterpretCast<float>();
-            queryRows_ = ub_[kQueryRows].ReinterpretCast<T>();
-            channelRows_ = ub_[kChannelRows].ReinterpretCast<float>();
-            lanes_ = ub_[kLanes].ReinterpretCast<float>();
-            rowBlocks_ = ub_[kRowBlocks].ReinterpretCast<float>();
-            queryFolded_ = ub_[kQueryFolded].ReinterpretCast<half>();
-            int8Rows_ = ub_[kInt8Rows].ReinterpretCast<int8_t>();
-            wideRows_ = ub_[kWideRows].ReinterpretCast<half>();
-            score_ = ub_[kScore].ReinterpretCast<float>();
-            tileStat_ = ub_[kTileStat].ReinterpretCast<float>();
-            newMax_ = ub_[kNewMax].ReinterpretCast<float>();
-            rescale_ = ub_[kRescale].ReinterpretCast<float>();
-            prob_ = ub_[kProb].ReinterpretCast<half>();
-            partial_ = ub_[kPartial].ReinterpretCast<float>();
-            result_ = ub_[kResult].ReinterpretCast<T>();
-            leavingMax_ = ub_[kLeavingMax].ReinterpretCast<float>();
-            leavingSum_ = ub_[kLeavingSum].ReinterpretCast<float>();
-            mergedMax_ = ub_[kMergedMax].ReinterpretCast<float>();
-            mergedSum_ = ub_[kMergedSum].ReinterpretCast<float>();
-            partMax_ = ub_[kPartMax].ReinterpretCast<float>();
-            partSum_ = ub_[kPartSum].ReinterpretCast<float>();
-            newMaxBlocks_ = ub_[kNewMaxBlocks].ReinterpretCast<float>();
-            mergedRescale_ = ub_[kMergedRescale].ReinterpretCast<float>();
+            TakeVectorMemory(pipe, kUbEnd);
+            keyScaleIo_ = View<T>(ub_, kKeyScaleIo);
+            keyScale_ = View<float>(ub_, kKeyScale);
+            keyOffsetIo_ = View<T>(ub_, kKeyOffsetIo);
+            keyOffset_ = View<float>(ub_, kKeyOffset);
+            valueScaleIo_ = View<T>(ub_, kValueScaleIo);
+            valueScale_ = View<float>(ub_, kValueScale);
+            valueOffsetIo_ = View<T>(ub_, kValueOffsetIo);
+            valueOffset_ = View<float>(ub_, kValueOffset);
+            queryFactor_ = View<float>(ub_, kQueryFactor);
+            queryShift_ = View<float>(ub_, kQueryShift);
+            rowMax_ = View<float>(ub_, kRowMax);
+            rowSum_ = View<float>(ub_, kRowSum);
+            accumulator_ = View<float>(ub_, kAccumulator);
+            queryRows_ = View<T>(ub_, kQueryRows);
+            channelRows_ = View<float>(ub_, kChannelRows);
+            lanes_ = View<float>(ub_, kLanes);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
+            queryFolded_ = View<half>(ub_, kQueryFolded);
+            int8Rows_ = View<int8_t>(ub_, kInt8Rows);
+            wideRows_ = View<half>(ub_, kWideRows);
+            score_ = View<float>(ub_, kScore);
+            tileStat_ = View<float>(ub_, kTileStat);
+            newMax_ = View<float>(ub_, kNewMax);
+            rescale_ = View<float>(ub_, kRescale);
+            prob_ = View<half>(ub_, kProb);
+            partial_ = View<float>(ub_, kPartial);
+            result_ = View<T>(ub_, kResult);
+            leavingMax_ = View<float>(ub_, kLeavingMax);
+            leavingSum_ = View<float>(ub_, kLeavingSum);
+            mergedMax_ = View<float>(ub_, kMergedMax);
+            mergedSum_ = View<float>(ub_, kMergedSum);
+            partMax_ = View<float>(ub_, kPartMax);
+            partSum_ = View<float>(ub_, kPartSum);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
+            mergedRescale_ = View<float>(ub_, kMergedRescale);
         }
-        // TPipe holds events of its own until it is destroyed; from here on all events are this kernel's.
+        // TPipe holds events of its own until it is destroyed; from here on all events are this
+        // kernel's.
         pipe.Destroy();
+        if ASCEND_IS_AIC {
+            RunCube();
+        }
+        if ASCEND_IS_AIV {
+            RunVector();
+        }
+        PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
     }
 
+private:
     __aicore__ inline void RunCube()
     {
-        SetFlag<HardEvent::M_MTE1>(kLeftL0Free);
-        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + 1);
-        SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + 1);
-        SetFlag<HardEvent::FIX_M>(kScoreL0Free);
-        SetFlag<HardEvent::FIX_M>(kScoreL0Free + 1);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            SetFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+        }
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + 1);
-        SetFlag<HardEvent::FIX_M>(kOutL0Free);
-        SetFlag<HardEvent::FIX_M>(kOutL0Free + 1);
-        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
-        for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
-            const int64_t split = item % splits_;
-            const int64_t task = item / splits_;
-            const int64_t headTile = task % headTiles_;
-            const int64_t batch = task / (headTiles_ * kvHeads_);
-            const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            SetFlag<HardEvent::FIX_M>(kOutL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+        }
+        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+            const int64_t split = item % tiling_.splits;
+            const int64_t task = item / tiling_.splits;
+            const int64_t headTile = task % tiling_.headTiles;
+            const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
+            const int64_t heads =
+                MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
             const int64_t taskRows = heads;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t keyEnd =
-                actualSeqLengthsCount_ == 0
-                    ? keyCapacity_
-                    : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
+                tiling_.actualSeqLengthsCount == 0
+                    ? tiling_.keyCapacity
+                    : actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount - 1));
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
-            const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
+            const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             for (int64_t step = 0; step < tiles + 2; ++step) {
@@ -337,19 +349,17 @@ public:
                 }
             }
         }
-        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free);
-        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + 1);
-        WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + 1);
-        WaitFlag<HardEvent::FIX_M>(kScoreL0Free);
-        WaitFlag<HardEvent::FIX_M>(kScoreL0Free + 1);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+        }
         WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + 1);
-        WaitFlag<HardEvent::FIX_M>(kOutL0Free);
-        WaitFlag<HardEvent::FIX_M>(kOutL0Free + 1);
-        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kOutL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+        }
     }
 
     __aicore__ inline void RunVector()
@@ -366,21 +376,22 @@ public:
         SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
-            const int64_t split = item % splits_;
-            const int64_t task = item / splits_;
-            const int64_t headTile = task % headTiles_;
-            const int64_t kvHead = task / headTiles_ % kvHeads_;
-            const int64_t batch = task / (headTiles_ * kvHeads_);
-            const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
-            const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
+        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+            const int64_t split = item % tiling_.splits;
+            const int64_t task = item / tiling_.splits;
+            const int64_t headTile = task % tiling_.headTiles;
+            const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
+            const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
+            const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+            const int64_t heads =
+                MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
             const int64_t taskRows = heads;
             const int64_t keyEnd =
-                actualSeqLengthsCount_ == 0
-                    ? keyCapacity_
-                    : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
+                tiling_.actualSeqLengthsCount == 0
+                    ? tiling_.keyCapacity
+                    : actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount - 1));
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
-            const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
+            const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
@@ -415,7 +426,7 @@ public:
             SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
             SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         }
-        if (splits_ > 1) {
+        if (tiling_.splits > 1) {
             MergePartials();
         }
         WaitFlag<HardEvent::V_MTE2>(kQueryRowsFree);
@@ -432,33 +443,10 @@ public:
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
     }
 
-private:
-    __aicore__ static inline int64_t MinOf(int64_t a, int64_t b)
-    {
-        return a < b ? a : b;
-    }
-
-    __aicore__ static inline int64_t CeilDiv(int64_t a, int64_t b)
-    {
-        return (a + b - 1) / b;
-    }
-
-    __aicore__ static inline int64_t RoundUp(int64_t a, int64_t b)
-    {
-        return (a + b - 1) / b * b;
-    }
-
-    template <typename Element>
-    __aicore__ inline void Bind(GlobalTensor<Element> &tensor, GM_ADDR address)
-    {
-        tensor.SetGlobalBuffer(reinterpret_cast<__gm__ Element *>(address));
-    }
-
     // Cube stages
-
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile,
-        int64_t tile)
+    __aicore__ inline void ScoreTile(int64_t taskRows, int64_t rowFractals, int64_t keyEnd,
+        int64_t firstTile, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -466,55 +454,52 @@ private:
         CrossCoreWaitFlag(kKeyRingReady);
         WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         DataCopy(queryL1_, foldedQueryGm_,
-            Nd2NzParams(1, taskRows, headDim_, 0, kHeadDimBucket, rowFractals * kFractal, 1, 0));
+            Nd2NzParams(1, taskRows, tiling_.headDim, 0, kHeadDimBucket, rowFractals * kFractal, 1,
+                0));
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
+            auto scoreL0 = View<float>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
+            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
             {
-                LocalTensor<float> scoreL0 =
-                    l0c_[kScoreL0 + scoreL0Slot_ * kScoreL0Slot].ReinterpretCast<float>();
-                WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
+                auto keyL1 = View<half>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                DataCopy(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kHeadDimBucket],
+                    Nd2NzParams(1, cols, tiling_.headDim, 0, kHeadDimBucket,
+                        RoundUp(cols, kFractal), 1, 0));
+                SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                 {
-                    LocalTensor<half> keyL1 = l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<half>();
-                    // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    DataCopy(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kHeadDimBucket],
-                        Nd2NzParams(1, cols, headDim_, 0, kHeadDimBucket, RoundUp(cols, kFractal), 1, 0));
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    {
-                        LocalTensor<half> leftL0 =
-                            l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
-                        LocalTensor<half> rightL0 =
-                            l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
-                        const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
-                        const int64_t columnFractals = CeilDiv(cols, kFractal);
-                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                queryL1_[rowGroup * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        Mmad(scoreL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
-                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
+                    auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                    auto rightL0 = View<half>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
+                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
+                    const int64_t columnFractals = CeilDiv(cols, kFractal);
+                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
+                            queryL1_[rowGroup * (kFractal * kFractal)],
+                            LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                     }
-                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
+                    LoadData(rightL0, keyL1,
+                        LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
+                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    Mmad(scoreL0, leftL0, rightL0,
+                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
+                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    leftL0Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(scoreRingGm_[slot * rowsPerTask_ * kTileKeys + n0],
-                    scoreL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal, kTileKeys,
-                        false));
-                SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-                scoreL0Slot_ ^= 1;
+                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                keyL1Slot_ ^= 1;
             }
+            SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
+            WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
+            Fixpipe<float, float, CFG_ROW_MAJOR>(
+                scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], scoreL0,
+                FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
+                    kTileKeys, false));
+            SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
+            scoreL0Slot_ ^= 1;
         }
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
@@ -530,64 +515,63 @@ private:
         CrossCoreWaitFlag(kProbRingReady);
         CrossCoreWaitFlag(kValueRingReady);
         {
-            LocalTensor<half> probL1 = l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<half>();
+            auto probL1 = View<half>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingGm_[slot * rowsPerTask_ * kTileKeys],
+            DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             {
-                LocalTensor<float> outL0 = l0c_[kOutL0 + outL0Slot_ * kOutL0Slot].ReinterpretCast<float>();
+                auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
+                    auto valueL1 = View<half>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
+                    // L0B
+                    WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+                    DataCopy(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket],
+                        Nd2NzParams(1, depth, tiling_.headDim, 0, kHeadDimBucket,
+                            RoundUp(depth, kFractal), 1, 0));
+                    SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        LocalTensor<half> valueL1 =
-                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
-                        // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        DataCopy(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket],
-                            Nd2NzParams(1, depth, headDim_, 0, kHeadDimBucket, RoundUp(depth, kFractal), 1,
-                                0));
-                        SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                        WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                        {
-                            LocalTensor<half> leftL0 =
-                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
-                            LocalTensor<half> rightL0 =
-                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
-                            const int64_t depthFractals = CeilDiv(depth, kFractal);
-                            const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
-                            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                                LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                    probL1[(k0 / kFractal * rowFractals + rowGroup) * (kFractal * kFractal)],
-                                    LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                            }
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(
-                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
-                            }
-                            SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            // from 10 fractals on the cube itself accumulates products in order
-                            if (rowFractals * kFractal * kHeadDimBucket < 10 * kFractal * kFractal) {
-                                PipeBarrier<PIPE_M>();
-                            }
-                            Mmad(outL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kHeadDimBucket, depth, 0, false, k0 == 0));
-                            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                            leftL0Slot_ ^= 1;
+                        auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto rightL0 = View<half>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
+                        const int64_t depthFractals = CeilDiv(depth, kFractal);
+                        const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
+                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
+                                probL1[(k0 / kFractal * rowFractals
+                                    + rowGroup) * (kFractal * kFractal)],
+                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                         }
-                        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        valueL1Slot_ ^= 1;
+                        for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                            LoadDataWithTranspose(
+                                rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                valueL1[depthGroup * (kFractal * kFractal)],
+                                LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                        }
+                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                        // from 10 fractals on the cube itself accumulates products in order
+                        if (rowFractals * kFractal * kHeadDimBucket < 10 * kFractal * kFractal) {
+                            PipeBarrier<PIPE_M>();
+                        }
+                        Mmad(outL0, leftL0, rightL0,
+                            MmadParams(rowFractals * kFractal, kHeadDimBucket, depth, 0, false,
+                                k0 == 0));
+                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        leftL0Slot_ ^= 1;
                     }
+                    SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+                    valueL1Slot_ ^= 1;
                 }
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(outRingGm_[slot * rowsPerTask_ * kHeadDimBucket], outL0,
-                    FixpipeParamsV220(kHeadDimBucket, taskRows, rowFractals * kFractal, kHeadDimBucket,
-                        false));
+                Fixpipe<float, float, CFG_ROW_MAJOR>(
+                    outRingGm_[slot * tiling_.rowsPerTask * kHeadDimBucket], outL0,
+                    FixpipeParamsV220(kHeadDimBucket, taskRows, rowFractals * kFractal,
+                        kHeadDimBucket, false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
             }
@@ -598,52 +582,57 @@ private:
     }
 
     // Vector stages
-
     // Scale and offset of each channel of the head's keys and values.
     __aicore__ inline void LoadFactors(int64_t kvHead)
     {
-        DataCopyPad(keyScaleIo_, antiquantScaleGm_[kvHead * antiquantScaleStrideK_],
-            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<T>(false, 0, 0, 0));
-        DataCopyPad(keyOffsetIo_, antiquantOffsetGm_[kvHead * antiquantOffsetStrideK_],
-            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<T>(false, 0, 0, 0));
+        DataCopyPad(keyScaleIo_, antiquantScaleGm_[kvHead * tiling_.antiquantScaleStrideK],
+            DataCopyExtParams(1, tiling_.headDim * 2, 0, 0, 0), DataCopyPadExtParams<T>());
+        DataCopyPad(keyOffsetIo_, antiquantOffsetGm_[kvHead * tiling_.antiquantOffsetStrideK],
+            DataCopyExtParams(1, tiling_.headDim * 2, 0, 0, 0), DataCopyPadExtParams<T>());
         DataCopyPad(valueScaleIo_,
-            antiquantScaleGm_[kvHead * antiquantScaleStrideK_ + antiquantScaleStrideC_],
-            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<T>(false, 0, 0, 0));
+            antiquantScaleGm_[kvHead * tiling_.antiquantScaleStrideK
+                + tiling_.antiquantScaleStrideC],
+            DataCopyExtParams(1, tiling_.headDim * 2, 0, 0, 0), DataCopyPadExtParams<T>());
         DataCopyPad(valueOffsetIo_,
-            antiquantOffsetGm_[kvHead * antiquantOffsetStrideK_ + antiquantOffsetStrideC_],
-            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<T>(false, 0, 0, 0));
+            antiquantOffsetGm_[kvHead * tiling_.antiquantOffsetStrideK
+                + tiling_.antiquantOffsetStrideC],
+            DataCopyExtParams(1, tiling_.headDim * 2, 0, 0, 0), DataCopyPadExtParams<T>());
         SetFlag<HardEvent::MTE2_V>(kKeyScaleIoReady);
         WaitFlag<HardEvent::MTE2_V>(kKeyScaleIoReady);
         Cast(keyScale_, keyScaleIo_, RoundMode::CAST_NONE, 128);
-        if (headDim_ % kRepeatLanes != 0) {
+        if (tiling_.headDim % kRepeatLanes != 0) {
             PipeBarrier<PIPE_V>();
             {
-                uint64_t mask[2] = {~uint64_t(0) << (headDim_ % kRepeatLanes), 0};
-                Duplicate(keyScale_[headDim_ / kRepeatLanes * kRepeatLanes], float(0), mask, 1, 1, 16);
+                uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
+                Duplicate(keyScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes], float(0), mask,
+                    1, 1, 16);
             }
         }
         Cast(keyOffset_, keyOffsetIo_, RoundMode::CAST_NONE, 128);
-        if (headDim_ % kRepeatLanes != 0) {
+        if (tiling_.headDim % kRepeatLanes != 0) {
             PipeBarrier<PIPE_V>();
             {
-                uint64_t mask[2] = {~uint64_t(0) << (headDim_ % kRepeatLanes), 0};
-                Duplicate(keyOffset_[headDim_ / kRepeatLanes * kRepeatLanes], float(0), mask, 1, 1, 16);
+                uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
+                Duplicate(keyOffset_[tiling_.headDim / kRepeatLanes * kRepeatLanes], float(0), mask,
+                    1, 1, 16);
             }
         }
         Cast(valueScale_, valueScaleIo_, RoundMode::CAST_NONE, 128);
-        if (headDim_ % kRepeatLanes != 0) {
+        if (tiling_.headDim % kRepeatLanes != 0) {
             PipeBarrier<PIPE_V>();
             {
-                uint64_t mask[2] = {~uint64_t(0) << (headDim_ % kRepeatLanes), 0};
-                Duplicate(valueScale_[headDim_ / kRepeatLanes * kRepeatLanes], float(0), mask, 1, 1, 16);
+                uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
+                Duplicate(valueScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes], float(0),
+                    mask, 1, 1, 16);
             }
         }
         Cast(valueOffset_, valueOffsetIo_, RoundMode::CAST_NONE, 128);
-        if (headDim_ % kRepeatLanes != 0) {
+        if (tiling_.headDim % kRepeatLanes != 0) {
             PipeBarrier<PIPE_V>();
             {
-                uint64_t mask[2] = {~uint64_t(0) << (headDim_ % kRepeatLanes), 0};
-                Duplicate(valueOffset_[headDim_ / kRepeatLanes * kRepeatLanes], float(0), mask, 1, 1, 16);
+                uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
+                Duplicate(valueOffset_[tiling_.headDim / kRepeatLanes * kRepeatLanes], float(0),
+                    mask, 1, 1, 16);
             }
         }
     }
@@ -656,7 +645,8 @@ private:
         Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
     }
 
-    // One tile of key from int8 to float16, for the cube to load. Before the first, the query rows take the scale of its channels.
+    // One tile of key from int8 to float16, for the cube to load. Before the first, the query rows
+    // take the scale of its channels.
     __aicore__ inline void WidenKeys(int64_t batch, int64_t keyEnd, int64_t firstTile, int64_t tile,
         int64_t kvHead, int64_t firstHead, int64_t rowBegin, int64_t rows)
     {
@@ -665,10 +655,12 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
                 WaitFlag<HardEvent::V_MTE2>(kQueryRowsFree);
-                DataCopyPad(queryRows_, queryGm_[batch * queryStrideB_ + head * queryStrideN_],
-                    DataCopyExtParams(chunk, headDim_ * 2, (queryStrideN_ - headDim_) * 2,
-                        (128 - RoundUp(headDim_, 16)) / 16, 0),
-                    DataCopyPadExtParams<T>(false, 0, 0, 0));
+                DataCopyPad(queryRows_,
+                    queryGm_[batch * tiling_.queryStrideB + head * tiling_.queryStrideN],
+                    DataCopyExtParams(chunk, tiling_.headDim * 2,
+                        (tiling_.queryStrideN - tiling_.headDim) * 2,
+                        (128 - RoundUp(tiling_.headDim, 16)) / 16, 0),
+                    DataCopyPadExtParams<T>());
                 SetFlag<HardEvent::MTE2_V>(kQueryRowsReady);
                 // query * scale
                 WaitFlag<HardEvent::MTE2_V>(kQueryRowsReady);
@@ -678,12 +670,12 @@ private:
                     Mul(channelRows_[row * 128], channelRows_[row * 128], keyScale_, 128);
                 }
                 SetFlag<HardEvent::V_MTE2>(kQueryRowsFree);
-                if (headDim_ % kRepeatLanes != 0) {
+                if (tiling_.headDim % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     {
-                        uint64_t mask[2] = {~uint64_t(0) << (headDim_ % kRepeatLanes), 0};
-                        Duplicate(channelRows_[headDim_ / kRepeatLanes * kRepeatLanes], float(0), mask, chunk,
-                            1, 16);
+                        uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
+                        Duplicate(channelRows_[tiling_.headDim / kRepeatLanes * kRepeatLanes],
+                            float(0), mask, chunk, 1, 16);
                     }
                 }
                 // factor = max |query * scale|
@@ -702,8 +694,8 @@ private:
                 }
                 PipeBarrier<PIPE_V>();
                 Muls(channelRows_, channelRows_, float(-1.0f), chunk * 128);
-                WholeReduceMax(queryFactor_[r0], lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
-                    ReduceOrder::ORDER_ONLY_VALUE);
+                WholeReduceMax(queryFactor_[r0], lanes_, kRepeatLanes, chunk, 1, 1,
+                    kRepeatLanes / 8, ReduceOrder::ORDER_ONLY_VALUE);
                 // factor: its exponent alone, so that queries lose nothing by it
                 PipeBarrier<PIPE_V>();
                 ShiftRight(queryFactor_[r0].ReinterpretCast<uint32_t>(),
@@ -713,7 +705,8 @@ private:
                     queryFactor_[r0].ReinterpretCast<uint32_t>(), uint32_t(23), chunk);
                 // folded = query * scale / factor
                 PipeBarrier<PIPE_V>();
-                Brcb(rowBlocks_, queryFactor_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                Brcb(rowBlocks_, queryFactor_[r0], CeilDiv(kRowsPerStep, 8),
+                    BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
                 for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
                     Div(channelRows_[c0], channelRows_[c0], rowBlocks_, kRepeatLanes, chunk,
@@ -725,8 +718,9 @@ private:
                 SetFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
                 WaitFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
                 DataCopyPad(foldedQueryGm_[(rowBegin + r0) * 128], queryFolded_,
-                    DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
-                        (kHeadDimBucket - headDim_) * 2, 0));
+                    DataCopyExtParams(chunk, tiling_.headDim * 2,
+                        (128 - RoundUp(tiling_.headDim, 16)) / 16,
+                        (kHeadDimBucket - tiling_.headDim) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
                 // shift = factor * sum(folded * offset)
                 PipeBarrier<PIPE_V>();
@@ -742,7 +736,8 @@ private:
                         BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, 16));
                 }
                 PipeBarrier<PIPE_V>();
-                WholeReduceSum(queryShift_[r0], lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
+                WholeReduceSum(queryShift_[r0], lanes_, kRepeatLanes, chunk, 1, 1,
+                    kRepeatLanes / 8);
                 PipeBarrier<PIPE_V>();
                 Mul(queryShift_[r0], queryShift_[r0], queryFactor_[r0], chunk);
             }
@@ -750,16 +745,18 @@ private:
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        const int64_t keyTile = batch * keyStrideB_ + kvHead * keyStrideK_ + firstKey * keyStrideT_;
+        const int64_t keyTile =
+            batch * tiling_.keyStrideB + kvHead * tiling_.keyStrideK
+                + firstKey * tiling_.keyStrideT;
         const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, 2), keys);
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
-            DataCopyPad(int8Rows_, keyGm_[keyTile + k0 * keyStrideT_],
-                DataCopyExtParams(count, headDim_, keyStrideT_ - headDim_, (128 - RoundUp(headDim_, 32)) / 32,
-                    0),
-                DataCopyPadExtParams<int8_t>(false, 0, 0, 0));
+            DataCopyPad(int8Rows_, keyGm_[keyTile + k0 * tiling_.keyStrideT],
+                DataCopyExtParams(count, tiling_.headDim, tiling_.keyStrideT - tiling_.headDim,
+                    (128 - RoundUp(tiling_.headDim, 32)) / 32, 0),
+                DataCopyPadExtParams<int8_t>());
             SetFlag<HardEvent::MTE2_V>(kInt8RowsReady);
             WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady);
             WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
@@ -767,8 +764,9 @@ private:
             SetFlag<HardEvent::V_MTE3>(kWideRowsReady);
             WaitFlag<HardEvent::V_MTE3>(kWideRowsReady);
             DataCopyPad(keyRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket], wideRows_,
-                DataCopyExtParams(count, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
-                    (kHeadDimBucket - headDim_) * 2, 0));
+                DataCopyExtParams(count, tiling_.headDim * 2,
+                    (128 - RoundUp(tiling_.headDim, 16)) / 16,
+                    (kHeadDimBucket - tiling_.headDim) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
             SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         }
@@ -780,8 +778,8 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
+        int64_t rowBegin, int64_t rows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -790,10 +788,11 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-            DataCopyPad(score_, scoreRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4, (kTileKeys - RoundUp(keys, 8)) / 8,
-                    0),
-                DataCopyPadExtParams<float>(false, 0, 0, 0));
+            DataCopyPad(score_,
+                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
+                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
+                DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kScoreReady);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score = score * queryFactor
@@ -814,14 +813,14 @@ private:
             }
             // score * scale_value  (incre_flash_attention.py:168)
             PipeBarrier<PIPE_V>();
-            Muls(score_, score_, float(scaleValue_), span);
+            Muls(score_, score_, float(tiling_.scaleValue), span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask, chunk, 1,
-                        kTileKeys / 8);
+                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                        chunk, 1, kTileKeys / 8);
                 }
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
@@ -877,7 +876,8 @@ private:
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
             WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            DataCopyPad(probRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys], prob_,
+            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                prob_,
                 DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
                     (kTileKeys - keys) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kProbFree);
@@ -887,22 +887,24 @@ private:
     }
 
     // One tile of value from int8 to float16, for the cube to load.
-    __aicore__ inline void WidenValues(int64_t batch, int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t kvHead)
+    __aicore__ inline void WidenValues(int64_t batch, int64_t keyEnd, int64_t firstTile,
+        int64_t tile, int64_t kvHead)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        const int64_t valueTile = batch * valueStrideB_ + kvHead * valueStrideK_ + firstKey * valueStrideT_;
+        const int64_t valueTile =
+            batch * tiling_.valueStrideB + kvHead * tiling_.valueStrideK
+                + firstKey * tiling_.valueStrideT;
         const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, 2), keys);
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
-            DataCopyPad(int8Rows_, valueGm_[valueTile + k0 * valueStrideT_],
-                DataCopyExtParams(count, headDim_, valueStrideT_ - headDim_,
-                    (128 - RoundUp(headDim_, 32)) / 32, 0),
-                DataCopyPadExtParams<int8_t>(false, 0, 0, 0));
+            DataCopyPad(int8Rows_, valueGm_[valueTile + k0 * tiling_.valueStrideT],
+                DataCopyExtParams(count, tiling_.headDim, tiling_.valueStrideT - tiling_.headDim,
+                    (128 - RoundUp(tiling_.headDim, 32)) / 32, 0),
+                DataCopyPadExtParams<int8_t>());
             SetFlag<HardEvent::MTE2_V>(kInt8RowsReady);
             WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady);
             WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
@@ -910,8 +912,9 @@ private:
             SetFlag<HardEvent::V_MTE3>(kWideRowsReady);
             WaitFlag<HardEvent::V_MTE3>(kWideRowsReady);
             DataCopyPad(valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket], wideRows_,
-                DataCopyExtParams(count, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
-                    (kHeadDimBucket - headDim_) * 2, 0));
+                DataCopyExtParams(count, tiling_.headDim * 2,
+                    (128 - RoundUp(tiling_.headDim, 16)) / 16,
+                    (kHeadDimBucket - tiling_.headDim) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
             SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         }
@@ -930,9 +933,10 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-            DataCopyPad(partial_, outRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kHeadDimBucket],
+            DataCopyPad(partial_,
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kHeadDimBucket],
                 DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
-                DataCopyPadExtParams<float>(false, 0, 0, 0));
+                DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
             Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
@@ -973,17 +977,17 @@ private:
             // accumulator = accumulator * scale
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
-                Mul(accumulator_[(r0 + row) * kHeadDimBucket], accumulator_[(r0 + row) * kHeadDimBucket],
-                    valueScale_, kHeadDimBucket);
+                Mul(accumulator_[(r0 + row) * kHeadDimBucket],
+                    accumulator_[(r0 + row) * kHeadDimBucket], valueScale_, kHeadDimBucket);
             }
         }
     }
 
     // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t firstHead, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t firstHead,
+        int64_t rowBegin, int64_t rows)
     {
-        if (splits_ == 1) {
+        if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
@@ -994,8 +998,8 @@ private:
                 Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kHeadDimBucket + d0], accumulator_[r0 * kHeadDimBucket + d0],
-                        rowBlocks_, kRepeatLanes, chunk,
+                    Div(accumulator_[r0 * kHeadDimBucket + d0],
+                        accumulator_[r0 * kHeadDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                 }
                 WaitFlag<HardEvent::MTE3_V>(kResultFree);
@@ -1004,10 +1008,12 @@ private:
                     chunk * kHeadDimBucket);
                 SetFlag<HardEvent::V_MTE3>(kResultReady);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady);
-                DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
+                DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
+                    + head * tiling_.attentionOutStrideN],
                     result_,
-                    DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
-                        (attentionOutStrideN_ - headDim_) * 2, 0));
+                    DataCopyExtParams(chunk, tiling_.headDim * 2,
+                        (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
+                        (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
         } else {
@@ -1019,14 +1025,17 @@ private:
                 Brcb(leavingMax_, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 Brcb(leavingSum_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                const int64_t partialRow =
+                    split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
                 WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
-                DataCopyPad(partialMaxGm_[(split * rowTotal_ + batch * queryHeads_ + head) * 8], leavingMax_,
+                DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_,
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialSumGm_[(split * rowTotal_ + batch * queryHeads_ + head) * 8], leavingSum_,
+                DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-                DataCopyPad(partialOutGm_[(split * rowTotal_ + batch * queryHeads_ + head) * kHeadDimBucket],
-                    accumulator_[r0 * kHeadDimBucket], DataCopyExtParams(chunk, kHeadDimBucket * 4, 0, 0, 0));
+                DataCopyPad(partialOutGm_[partialRow * kHeadDimBucket],
+                    accumulator_[r0 * kHeadDimBucket],
+                    DataCopyExtParams(chunk, kHeadDimBucket * 4, 0, 0, 0));
             }
         }
     }
@@ -1036,30 +1045,29 @@ private:
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
-        const int64_t stepsPerToken = CeilDiv(queryHeads_, kRowsPerStep);
-        const int64_t units = rowTotal_ / queryHeads_ * stepsPerToken;
+        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
+        const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
-            const int64_t chunk = MinOf(kRowsPerStep, queryHeads_ - r0);
+            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
             const int64_t head = r0;
-            const int64_t firstRow = unit / stepsPerToken * queryHeads_ + r0;
+            const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t batch = unit / stepsPerToken;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             Duplicate(accumulator_, float(0), chunk * kHeadDimBucket);
-            for (int64_t part = 0; part < splits_; ++part) {
+            for (int64_t part = 0; part < tiling_.splits; ++part) {
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-                DataCopyPad(partMax_, partialMaxGm_[(part * rowTotal_ + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>(false, 0, 0, 0));
-                DataCopyPad(partSum_, partialSumGm_[(part * rowTotal_ + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>(false, 0, 0, 0));
+                DataCopyPad(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
                 WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-                DataCopyPad(partial_, partialOutGm_[(part * rowTotal_ + firstRow) * kHeadDimBucket],
+                DataCopyPad(partial_,
+                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kHeadDimBucket],
                     DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>(false, 0, 0, 0));
+                    DataCopyPadExtParams<float>());
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
@@ -1102,67 +1110,21 @@ private:
             Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
             SetFlag<HardEvent::V_MTE3>(kResultReady);
             WaitFlag<HardEvent::V_MTE3>(kResultReady);
-            DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_], result_,
-                DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
-                    (attentionOutStrideN_ - headDim_) * 2, 0));
+            DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
+                + head * tiling_.attentionOutStrideN],
+                result_,
+                DataCopyExtParams(chunk, tiling_.headDim * 2,
+                    (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
+                    (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kResultFree);
             SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
     }
 
-    // Tiling values
-    int64_t kvHeads_ = 0;
-    int64_t group_ = 0;
-    int64_t headsPerTask_ = 0;
-    int64_t headTiles_ = 0;
-    int64_t rowsPerTask_ = 0;
-    int64_t splits_ = 0;
-    int64_t items_ = 0;
-    int64_t rowTotal_ = 0;
-    float scaleValue_ = 0;
-    int64_t headDim_ = 0;
-    int64_t keyStrideT_ = 0;
-    int64_t keyStrideK_ = 0;
-    int64_t keyStrideB_ = 0;
-    int64_t queryStrideB_ = 0;
-    int64_t queryStrideN_ = 0;
-    int64_t valueStrideT_ = 0;
-    int64_t valueStrideK_ = 0;
-    int64_t valueStrideB_ = 0;
-    int64_t attentionOutStrideB_ = 0;
-    int64_t attentionOutStrideN_ = 0;
-    int64_t queryHeads_ = 0;
-    int64_t keyCapacity_ = 0;
-    int64_t actualSeqLengthsCount_ = 0;
-    int64_t antiquantScaleStrideK_ = 0;
-    int64_t antiquantScaleStrideC_ = 0;
-    int64_t antiquantOffsetStrideK_ = 0;
-    int64_t antiquantOffsetStrideC_ = 0;
-    int64_t keyRingOffset_ = 0;
-    int64_t keyRingPart_ = 0;
-    int64_t foldedQueryOffset_ = 0;
-    int64_t foldedQueryPart_ = 0;
-    int64_t scoreRingOffset_ = 0;
-    int64_t scoreRingPart_ = 0;
-    int64_t probRingOffset_ = 0;
-    int64_t probRingPart_ = 0;
-    int64_t valueRingOffset_ = 0;
-    int64_t valueRingPart_ = 0;
-    int64_t outRingOffset_ = 0;
-    int64_t outRingPart_ = 0;
-    int64_t partialMaxOffset_ = 0;
-    int64_t partialSumOffset_ = 0;
-    int64_t partialOutOffset_ = 0;
-    int64_t blockIndex_ = 0;
-    int64_t blockCount_ = 0;
-    int64_t subBlock_ = 0;
+    IncreFlashAttentionTiling tiling_{};
 
     // The slot that each lifetime uses next
-    uint32_t scoreL0Slot_ = 0;
-    uint32_t keyL1Slot_ = 0;
-    uint32_t leftL0Slot_ = 0;
-    uint32_t probL1Slot_ = 0;
-    uint32_t outL0Slot_ = 0;
+    uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
     uint32_t valueL1Slot_ = 0;
 
     // Global memory
@@ -1183,73 +1145,16 @@ private:
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
 
-    // On-chip memories and the buffers with a single slot
-    TBuf<TPosition::VECCALC> ubStorage_;
-    LocalTensor<uint8_t> ub_;
-    LocalTensor<T> keyScaleIo_;
-    LocalTensor<float> keyScale_;
-    LocalTensor<T> keyOffsetIo_;
-    LocalTensor<float> keyOffset_;
-    LocalTensor<T> valueScaleIo_;
-    LocalTensor<float> valueScale_;
-    LocalTensor<T> valueOffsetIo_;
-    LocalTensor<float> valueOffset_;
-    LocalTensor<float> queryFactor_;
-    LocalTensor<float> queryShift_;
-    LocalTensor<float> rowMax_;
-    LocalTensor<float> rowSum_;
-    LocalTensor<float> accumulator_;
-    LocalTensor<T> queryRows_;
-    LocalTensor<float> channelRows_;
-    LocalTensor<float> lanes_;
-    LocalTensor<float> rowBlocks_;
-    LocalTensor<half> queryFolded_;
+    // On-chip buffers with a single slot
+    LocalTensor<T> keyScaleIo_, keyOffsetIo_, valueScaleIo_, valueOffsetIo_, queryRows_, result_;
+    LocalTensor<float> keyScale_, keyOffset_, valueScale_, valueOffset_, queryFactor_, queryShift_;
+    LocalTensor<float> rowMax_, rowSum_, accumulator_, channelRows_, lanes_, rowBlocks_, score_;
+    LocalTensor<float> tileStat_, newMax_, rescale_, partial_, leavingMax_, leavingSum_, mergedMax_;
+    LocalTensor<float> mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<half> queryFolded_, wideRows_, prob_;
     LocalTensor<int8_t> int8Rows_;
-    LocalTensor<half> wideRows_;
-    LocalTensor<float> score_;
-    LocalTensor<float> tileStat_;
-    LocalTensor<float> newMax_;
-    LocalTensor<float> rescale_;
-    LocalTensor<half> prob_;
-    LocalTensor<float> partial_;
-    LocalTensor<T> result_;
-    LocalTensor<float> leavingMax_;
-    LocalTensor<float> leavingSum_;
-    LocalTensor<float> mergedMax_;
-    LocalTensor<float> mergedSum_;
-    LocalTensor<float> partMax_;
-    LocalTensor<float> partSum_;
-    LocalTensor<float> newMaxBlocks_;
-    LocalTensor<float> mergedRescale_;
-    TBuf<TPosition::A1> l1Storage_;
-    LocalTensor<uint8_t> l1_;
     LocalTensor<half> queryL1_;
-    TBuf<TPosition::A2> l0aStorage_;
-    LocalTensor<uint8_t> l0a_;
-    TBuf<TPosition::B2> l0bStorage_;
-    LocalTensor<uint8_t> l0b_;
-    TBuf<TPosition::CO1> l0cStorage_;
-    LocalTensor<uint8_t> l0c_;
 };
-
-// The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
-template <typename T>
-__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR actual_seq_lengths,
-    GM_ADDR antiquant_scale, GM_ADDR antiquant_offset, GM_ADDR attention_out, GM_ADDR workspace,
-    const IncreFlashAttentionTiling &tiling)
-{
-    TPipe pipe;
-    IncreFlashAttentionKernel<T> kernel;
-    kernel.Init(pipe, query, key, value, actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out,
-        workspace, tiling);
-    if ASCEND_IS_AIC {
-        kernel.RunCube();
-    }
-    if ASCEND_IS_AIV {
-        kernel.RunVector();
-    }
-    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
-}
 
 }  // namespace incre_flash_attention_d128_antiquant_scale_antiquant_offset
 

@@ -1,8 +1,33 @@
-// Tiling data of incre_flash_attention: computed on the host, read by every core. Each kernel reads what it needs.
+// Tiling data of incre_flash_attention: computed on the host, read by every core. Each kernel reads
+// what it needs.
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
 
 #include <cstdint>
+
+// The kernels by their tiling keys.
+enum class IncreFlashAttentionTilingKey : uint64_t {
+    kFloat16D128 = 21904911100000080,
+    kFloat16D128AttnMask = 21904911100001080,
+    kFloat16D128PseShift = 21904911100002080,
+    kFloat16D128QuantScale2 = 21904911100004080,
+    kFloat16D128QuantScale2QuantOffset2 = 21904911100012080,
+    kFloat16D128AntiquantScale = 21904911100016080,
+    kFloat16D128AntiquantScaleAntiquantOffset = 21904911100048080,
+    kFloat16D128BlockTable = 185486996900064080,
+    kFloat16D128KvPaddingSize = 21904911100128080,
+    kFloat16D128KeyListValueList = 421397943000000080,
+    kBfloat16D128 = 21904911100000081,
+    kBfloat16D128AttnMask = 21904911100001081,
+    kBfloat16D128PseShift = 21904911100002081,
+    kBfloat16D128QuantScale2 = 21904911100004081,
+    kBfloat16D128QuantScale2QuantOffset2 = 21904911100012081,
+    kBfloat16D128AntiquantScale = 21904911100016081,
+    kBfloat16D128AntiquantScaleAntiquantOffset = 21904911100048081,
+    kBfloat16D128BlockTable = 185486996900064081,
+    kBfloat16D128KvPaddingSize = 21904911100128081,
+    kBfloat16D128KeyListValueList = 421397943000000081,
+};
 
 struct IncreFlashAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
@@ -33,7 +58,8 @@ struct IncreFlashAttentionTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
-    int64_t probRingOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
@@ -50,11 +76,14 @@ struct IncreFlashAttentionTiling {
     int64_t quantOffset2StrideN;  // elements between neighbours of quant_offset2 along N
     int64_t antiquantScaleStrideK;  // elements between neighbours of antiquant_scale along K
     int64_t antiquantScaleStrideC;  // elements between neighbours of antiquant_scale along C
-    int64_t keyRingOffset;  // bytes from the workspace to the ring of key tiles in float16, vector to cube
+    // bytes from the workspace to the ring of key tiles in float16, vector to cube
+    int64_t keyRingOffset;
     int64_t keyRingPart;  // bytes of one block's keyRing
-    int64_t foldedQueryOffset;  // bytes from the workspace to the query rows of an item, scale of the keys included
+    // bytes from the workspace to the query rows of an item, scale of the keys included
+    int64_t foldedQueryOffset;
     int64_t foldedQueryPart;  // bytes of one block's foldedQuery
-    int64_t valueRingOffset;  // bytes from the workspace to the ring of value tiles in float16, vector to cube
+    // bytes from the workspace to the ring of value tiles in float16, vector to cube
+    int64_t valueRingOffset;
     int64_t valueRingPart;  // bytes of one block's valueRing
     int64_t antiquantOffsetStrideK;  // elements between neighbours of antiquant_offset along K
     int64_t antiquantOffsetStrideC;  // elements between neighbours of antiquant_offset along C

@@ -1,5 +1,12 @@
-// incre_flash_attention as a custom operator of PyTorch on NPUs (PrivateUse1), launched directly, without an operator package.
-// Schema: incre_flash_attention(Tensor query, Tensor[] key, Tensor[] value, Tensor? attn_mask=None, SymInt[]? actual_seq_lengths=None, Tensor? pse_shift=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? antiquant_scale=None, Tensor? antiquant_offset=None, Tensor? block_table=None, int num_heads=1, str input_layout='BSH', float scale_value=1.0, int num_key_value_heads=0, int block_size=0, int inner_precise=1, Tensor? kv_padding_size=None) -> Tensor
+// incre_flash_attention as a custom operator of PyTorch on NPUs (PrivateUse1), launched directly,
+// without an operator package.
+// Schema: incre_flash_attention(Tensor query, Tensor[] key, Tensor[] value, Tensor? attn_mask=None,
+// SymInt[]? actual_seq_lengths=None, Tensor? pse_shift=None, Tensor? dequant_scale1=None, Tensor?
+// quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor?
+// quant_offset2=None, Tensor? antiquant_scale=None, Tensor? antiquant_offset=None, Tensor?
+// block_table=None, int num_heads=1, str input_layout='BSH', float scale_value=1.0, int
+// num_key_value_heads=0, int block_size=0, int inner_precise=1, Tensor? kv_padding_size=None) ->
+// Tensor
 #include <list>
 
 #include <c10/core/DeviceGuard.h>
@@ -68,8 +75,10 @@ at::ScalarType ToTorch(DataType dtype)
     }
 }
 
-// Reads the arguments of a call. For a launch, it has the addresses of its tensors and keeps what they need until the
-// launch has been enqueued. For shapes alone it asks for neither memory nor numbers, which a traced tensor does not have.
+// Reads the arguments of a call. For a launch, it has the addresses of its tensors and keeps what
+// they need until the
+// launch has been enqueued. For shapes alone it asks for neither memory nor numbers, which a traced
+// tensor does not have.
 class Reader {
 public:
     // `device`: where the tensors have to be; nothing for shapes alone.
@@ -87,7 +96,8 @@ public:
         if (!device_.has_value()) {
             return nullptr;
         }
-        TORCH_CHECK(tensor.device() == *device_, kOperator, ": ", name, ": lies on ", tensor.device().str(),
+        TORCH_CHECK(tensor.device() == *device_, kOperator, ": ", name, ": lies on ",
+            tensor.device().str(),
             ", must be on ", device_->str(), " as query is");
         kept_.push_back(tensor.contiguous());
         return kept_.back().data_ptr();
@@ -124,7 +134,8 @@ public:
         return kept_.back().data_ptr();
     }
 
-    // A copy in device memory. It waits for the stream, as kernels that still run may use this memory.
+    // A copy in device memory. It waits for the stream, as kernels that still run may use this
+    // memory.
     void *Upload(const void *data, size_t bytes)
     {
         at::Tensor copy = at::empty({static_cast<int64_t>(bytes)}, at::kByte);
@@ -159,9 +170,10 @@ Call ReadCall(const at::Tensor &query, at::TensorList key, at::TensorList value,
     const c10::optional<at::Tensor> &pse_shift, const c10::optional<at::Tensor> &dequant_scale1,
     const c10::optional<at::Tensor> &quant_scale1, const c10::optional<at::Tensor> &dequant_scale2,
     const c10::optional<at::Tensor> &quant_scale2, const c10::optional<at::Tensor> &quant_offset2,
-    const c10::optional<at::Tensor> &antiquant_scale, const c10::optional<at::Tensor> &antiquant_offset,
-    const c10::optional<at::Tensor> &block_table, int64_t num_heads, c10::string_view input_layout,
-    double scale_value, int64_t num_key_value_heads, int64_t block_size, int64_t inner_precise,
+    const c10::optional<at::Tensor> &antiquant_scale,
+    const c10::optional<at::Tensor> &antiquant_offset, const c10::optional<at::Tensor> &block_table,
+    int64_t num_heads, c10::string_view input_layout, double scale_value,
+    int64_t num_key_value_heads, int64_t block_size, int64_t inner_precise,
     const c10::optional<at::Tensor> &kv_padding_size, Reader &reader, Addresses &at)
 {
     Call call;
@@ -188,13 +200,15 @@ Call ReadCall(const at::Tensor &query, at::TensorList key, at::TensorList value,
         at.pse_shift = reader.Read("pse_shift", pse_shift.value(), call.pse_shift);
     }
     if (dequant_scale1.has_value()) {
-        at.dequant_scale1 = reader.Read("dequant_scale1", dequant_scale1.value(), call.dequant_scale1);
+        at.dequant_scale1 =
+            reader.Read("dequant_scale1", dequant_scale1.value(), call.dequant_scale1);
     }
     if (quant_scale1.has_value()) {
         at.quant_scale1 = reader.Read("quant_scale1", quant_scale1.value(), call.quant_scale1);
     }
     if (dequant_scale2.has_value()) {
-        at.dequant_scale2 = reader.Read("dequant_scale2", dequant_scale2.value(), call.dequant_scale2);
+        at.dequant_scale2 =
+            reader.Read("dequant_scale2", dequant_scale2.value(), call.dequant_scale2);
     }
     if (quant_scale2.has_value()) {
         at.quant_scale2 = reader.Read("quant_scale2", quant_scale2.value(), call.quant_scale2);
@@ -203,7 +217,8 @@ Call ReadCall(const at::Tensor &query, at::TensorList key, at::TensorList value,
         at.quant_offset2 = reader.Read("quant_offset2", quant_offset2.value(), call.quant_offset2);
     }
     if (antiquant_scale.has_value()) {
-        at.antiquant_scale = reader.Read("antiquant_scale", antiquant_scale.value(), call.antiquant_scale);
+        at.antiquant_scale =
+            reader.Read("antiquant_scale", antiquant_scale.value(), call.antiquant_scale);
     }
     if (antiquant_offset.has_value()) {
         at.antiquant_offset =
@@ -219,7 +234,8 @@ Call ReadCall(const at::Tensor &query, at::TensorList key, at::TensorList value,
     call.block_size = block_size;
     call.inner_precise = inner_precise;
     if (kv_padding_size.has_value()) {
-        at.kv_padding_size = reader.Read("kv_padding_size", kv_padding_size.value(), call.kv_padding_size);
+        at.kv_padding_size =
+            reader.Read("kv_padding_size", kv_padding_size.value(), call.kv_padding_size);
     }
     return call;
 }
@@ -234,9 +250,10 @@ at::Tensor RunOnNpu(const at::Tensor &query, at::TensorList key, at::TensorList 
     const c10::optional<at::Tensor> &pse_shift, const c10::optional<at::Tensor> &dequant_scale1,
     const c10::optional<at::Tensor> &quant_scale1, const c10::optional<at::Tensor> &dequant_scale2,
     const c10::optional<at::Tensor> &quant_scale2, const c10::optional<at::Tensor> &quant_offset2,
-    const c10::optional<at::Tensor> &antiquant_scale, const c10::optional<at::Tensor> &antiquant_offset,
-    const c10::optional<at::Tensor> &block_table, int64_t num_heads, c10::string_view input_layout,
-    double scale_value, int64_t num_key_value_heads, int64_t block_size, int64_t inner_precise,
+    const c10::optional<at::Tensor> &antiquant_scale,
+    const c10::optional<at::Tensor> &antiquant_offset, const c10::optional<at::Tensor> &block_table,
+    int64_t num_heads, c10::string_view input_layout, double scale_value,
+    int64_t num_key_value_heads, int64_t block_size, int64_t inner_precise,
     const c10::optional<at::Tensor> &kv_padding_size)
 {
     const at::Device device = query.device();
@@ -244,10 +261,10 @@ at::Tensor RunOnNpu(const at::Tensor &query, at::TensorList key, at::TensorList 
     Reader reader(device);
     Addresses at;
     Call call =
-        ReadCall(query, key, value, attn_mask, actual_seq_lengths, pse_shift, dequant_scale1, quant_scale1,
-            dequant_scale2, quant_scale2, quant_offset2, antiquant_scale, antiquant_offset, block_table,
-            num_heads, input_layout, scale_value, num_key_value_heads, block_size, inner_precise,
-            kv_padding_size, reader, at);
+        ReadCall(query, key, value, attn_mask, actual_seq_lengths, pse_shift, dequant_scale1,
+            quant_scale1, dequant_scale2, quant_scale2, quant_offset2, antiquant_scale,
+            antiquant_offset, block_table, num_heads, input_layout, scale_value,
+            num_key_value_heads, block_size, inner_precise, kv_padding_size, reader, at);
     Sizes sizes;
     std::vector<std::string> warnings;
     Require(Check(call, sizes, warnings));
@@ -276,18 +293,19 @@ at::Tensor RunOnMeta(const at::Tensor &query, at::TensorList key, at::TensorList
     const c10::optional<at::Tensor> &pse_shift, const c10::optional<at::Tensor> &dequant_scale1,
     const c10::optional<at::Tensor> &quant_scale1, const c10::optional<at::Tensor> &dequant_scale2,
     const c10::optional<at::Tensor> &quant_scale2, const c10::optional<at::Tensor> &quant_offset2,
-    const c10::optional<at::Tensor> &antiquant_scale, const c10::optional<at::Tensor> &antiquant_offset,
-    const c10::optional<at::Tensor> &block_table, int64_t num_heads, c10::string_view input_layout,
-    double scale_value, int64_t num_key_value_heads, int64_t block_size, int64_t inner_precise,
+    const c10::optional<at::Tensor> &antiquant_scale,
+    const c10::optional<at::Tensor> &antiquant_offset, const c10::optional<at::Tensor> &block_table,
+    int64_t num_heads, c10::string_view input_layout, double scale_value,
+    int64_t num_key_value_heads, int64_t block_size, int64_t inner_precise,
     const c10::optional<at::Tensor> &kv_padding_size)
 {
     Reader reader;
     Addresses at;
     Call call =
-        ReadCall(query, key, value, attn_mask, actual_seq_lengths, pse_shift, dequant_scale1, quant_scale1,
-            dequant_scale2, quant_scale2, quant_offset2, antiquant_scale, antiquant_offset, block_table,
-            num_heads, input_layout, scale_value, num_key_value_heads, block_size, inner_precise,
-            kv_padding_size, reader, at);
+        ReadCall(query, key, value, attn_mask, actual_seq_lengths, pse_shift, dequant_scale1,
+            quant_scale1, dequant_scale2, quant_scale2, quant_offset2, antiquant_scale,
+            antiquant_offset, block_table, num_heads, input_layout, scale_value,
+            num_key_value_heads, block_size, inner_precise, kv_padding_size, reader, at);
     Require(ResolveLists(call));
     if (IsMeasured(call)) {
         Sizes sizes;

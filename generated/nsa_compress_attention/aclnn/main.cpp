@@ -1,4 +1,5 @@
-// Calls NsaCompressAttentionCustom through the aclnn interface of the installed package: the call of ../direct/sample_case.h.
+// Calls NsaCompressAttentionCustom through the aclnn interface of the installed package: the call
+// of ../direct/sample_case.h.
 // Build: see CMakeLists.txt beside this file. The argument order is that of the generated header.
 #include <cstdio>
 #include <cstring>
@@ -57,8 +58,8 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
         aclrtMemset(address, bytes, 0, bytes) != ACL_SUCCESS) {
         return nullptr;
     }
-    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0, ACL_FORMAT_ND,
-        shape.data(),
+    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0,
+        ACL_FORMAT_ND, shape.data(),
         shape.size(), address);
 }
 
@@ -73,7 +74,8 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
 
 int RunCall(aclrtStream stream)
 {
-    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are compared.
+    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are
+    // compared.
     uint64_t workspaceSize = 0;
     aclOpExecutor *executor = nullptr;
     aclTensor *query = MakeTensor(sample::query.dtype, sample::query.shape);
@@ -82,7 +84,8 @@ int RunCall(aclrtStream stream)
     aclTensor *topk_mask = MakeTensor(sample::topk_mask.dtype, sample::topk_mask.shape);
     aclTensor *atten_mask = nullptr;
     aclIntArray *actual_seq_qlen =
-        aclCreateIntArray(sample::actual_seq_qlen.values.data(), sample::actual_seq_qlen.values.size());
+        aclCreateIntArray(sample::actual_seq_qlen.values.data(),
+            sample::actual_seq_qlen.values.size());
     aclIntArray *actual_cmp_seq_kvlen =
         aclCreateIntArray(sample::actual_cmp_seq_kvlen.values.data(),
             sample::actual_cmp_seq_kvlen.values.size());
@@ -104,8 +107,9 @@ int RunCall(aclrtStream stream)
     int status =
         aclnnNsaCompressAttentionCustomGetWorkspaceSize(query, key, value, topk_mask, atten_mask,
             actual_seq_qlen, actual_cmp_seq_kvlen, actual_sel_seq_kvlen, scale_value, head_num,
-            compress_block_size, compress_stride, select_block_size, select_block_count, index_reading,
-            relaxed, attention_out, topk_indices_out, softmax_max_out, softmax_sum_out,
+            compress_block_size, compress_stride, select_block_size, select_block_count,
+            index_reading, relaxed, attention_out, topk_indices_out, softmax_max_out,
+            softmax_sum_out,
         &workspaceSize, &executor);
     if (status != ACL_SUCCESS) {
         std::fprintf(stderr, "aclnnNsaCompressAttentionCustomGetWorkspaceSize: %d %s\n", status,
@@ -119,7 +123,8 @@ int RunCall(aclrtStream stream)
     }
     status = aclnnNsaCompressAttentionCustom(workspace, workspaceSize, executor, stream);
     if (status != ACL_SUCCESS || aclrtSynchronizeStream(stream) != ACL_SUCCESS) {
-        std::fprintf(stderr, "aclnnNsaCompressAttentionCustom: %d %s\n", status, aclGetRecentErrMsg());
+        std::fprintf(stderr, "aclnnNsaCompressAttentionCustom: %d %s\n", status,
+            aclGetRecentErrMsg());
         return 1;
     }
     std::printf("ok\n");

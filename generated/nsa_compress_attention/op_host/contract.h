@@ -1,4 +1,5 @@
-// What the host checks of an operator's contract are made of: arguments, sizes, and what a check says. Plain C++17.
+// What the host checks of an operator's contract are made of: arguments, sizes, and what a check
+// says. Plain C++17.
 #ifndef ATTNDSL_CONTRACT_H
 #define ATTNDSL_CONTRACT_H
 
@@ -12,6 +13,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "arithmetic.h"
 
 namespace attndsl {
 
@@ -32,9 +35,9 @@ enum class DataType {
 
 inline const char *NameOf(DataType dtype)
 {
-    static const char *const kNames[] =
-        {"None", "bfloat16", "bool", "float16", "float32", "float64", "int32", "int64", "int8", "uint32",
-            "uint64", "uint8"};
+    static const char *const kNames[] = {"None",    "bfloat16", "bool",   "float16",
+                                         "float32", "float64",  "int32",  "int64",
+                                         "int8",    "uint32",   "uint64", "uint8"};
     return kNames[static_cast<int>(dtype)];
 }
 
@@ -112,28 +115,8 @@ struct RowCounts {
     }
 };
 
-// ----------------------------------------------------------------------------------------------------
-// Arithmetic of contracts: floor division and its remainder. Conditions ask first whether a divisor is 0.
-
-inline int64_t FloorDiv(int64_t a, int64_t b)
-{
-    if (b == 0) {
-        return 0;
-    }
-    return a / b - ((a % b != 0 && (a % b < 0) != (b < 0)) ? 1 : 0);
-}
-
-inline int64_t Mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorDiv(a, b) * b; }
-
-inline int64_t CeilDiv(int64_t a, int64_t b) { return -FloorDiv(-a, b); }
-
-inline int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
-
-template <typename A, typename B>
-inline auto MinOf(A a, B b) { return a < b ? a : b; }
-
-template <typename A, typename B>
-inline auto MaxOf(A a, B b) { return a > b ? a : b; }
+// -------------------------------------------------------------------------------------------------
+// The largest and smallest value, and the sum, over an index range; 0 for an empty one.
 
 template <typename Body>
 inline auto MaxOver(int64_t count, Body body)
@@ -175,7 +158,7 @@ inline int64_t LongestRow(const Tensor &ends)
     return longest;
 }
 
-// ----------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Words
 
 inline std::string Text(int64_t value) { return std::to_string(value); }
@@ -267,7 +250,8 @@ public:
         items_.emplace_back(name, shown);
     }
 
-    // An element, with the index along each dimension; `rows`: entries that a single one stands for.
+    // An element, with the index along each dimension; `rows`: entries that a single one stands
+    // for.
     void AddElement(const std::string &name, const Tensor &tensor, int64_t index)
     {
         std::vector<int64_t> at;
@@ -275,7 +259,7 @@ public:
             at.push_back(index);
         } else {
             for (auto size = tensor.shape.rbegin(); size != tensor.shape.rend(); ++size) {
-                at.insert(at.begin(), Mod(index, *size));
+                at.insert(at.begin(), FloorMod(index, *size));
                 index = FloorDiv(index, *size);
             }
         }
@@ -305,13 +289,15 @@ private:
     std::vector<std::pair<std::string, std::string>> items_;
 };
 
-// The multiples around a value; `of` names what they are of, `lowest` is the smallest that makes sense.
-inline std::string NearestMultiples(int64_t value, int64_t step, int64_t lowest, const std::string &of)
+// The multiples around a value; `of` names what they are of, `lowest` is the smallest that makes
+// sense.
+inline std::string NearestMultiples(int64_t value, int64_t step, int64_t lowest,
+                                    const std::string &of)
 {
     if (step <= 0) {
         return "";
     }
-    const int64_t below = value - Mod(value, step);
+    const int64_t below = value - FloorMod(value, step);
     if (below < lowest) {
         return "the nearest legal value" + of + " is " + Text(below + step);
     }
@@ -342,16 +328,16 @@ inline std::string Both(const std::string &first, const std::string &second)
     return first.empty() || second.empty() ? first + second : first + "; " + second;
 }
 
-// A violated constraint: the argument to blame, the constraint in words, what was found, the next step.
+// A violated constraint: the argument to blame, the constraint in words, what was found, the next
+// step.
 inline Status Violation(const char *error, const char *op, const std::string &argument,
-    const std::string &text,
-                        const Values &values, const std::string &advice)
+                        const std::string &text, const Values &values, const std::string &advice)
 {
     return Fail(error, std::string(op) + ": " + argument + ": " + text + values.Words() +
                            (advice.empty() ? "" : "; " + advice));
 }
 
-// ----------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Presence, dtypes, lists
 
 inline Status Missing(const char *op, const char *name)
@@ -366,7 +352,8 @@ struct DtypeRule {
     std::vector<std::pair<const char *, DataType>> like;
 };
 
-inline Status CheckDtype(const char *op, const std::string &label, DataType found, const DtypeRule &rule)
+inline Status CheckDtype(const char *op, const std::string &label, DataType found,
+                         const DtypeRule &rule)
 {
     std::vector<std::pair<const char *, DataType>> passed;
     for (const auto &other : rule.like) {
@@ -395,18 +382,21 @@ inline Status CheckDtype(const char *op, const std::string &label, DataType foun
                                           NameOf(passed[0].second) + "; it must be " + either);
 }
 
-inline Status CheckDtypes(const char *op, const char *name, const TensorList &list, const DtypeRule &rule)
+inline Status CheckDtypes(const char *op, const char *name, const TensorList &list,
+                          const DtypeRule &rule)
 {
     for (size_t i = 0; i < list.entries.size(); ++i) {
         const DataType found = list.entries[i].dtype, first = list.entries[0].dtype;
-        const std::string label = list.list ? std::string(name) + "[" + std::to_string(i) + "]" : name;
+        const std::string label =
+            list.list ? std::string(name) + "[" + std::to_string(i) + "]" : name;
         const Status status = CheckDtype(op, label, found, rule);
         if (!status.Ok()) {
             return status;
         }
         if (found != first) {
-            return Fail("DtypeMismatchError", std::string(op) + ": " + label + ": dtype " + NameOf(found) +
-                                                  " differs from " + name + "[0], which is " + NameOf(first) +
+            return Fail("DtypeMismatchError", std::string(op) + ": " + label + ": dtype " +
+                                                  NameOf(found) + " differs from " + name +
+                                                  "[0], which is " + NameOf(first) +
                                                   "; all tensors of the list must have one dtype");
         }
     }
@@ -418,10 +408,11 @@ inline Status CheckEntries(const char *op, const char *name, const TensorList &l
 {
     for (size_t i = 0; i < list.entries.size(); ++i) {
         if (list.given && !list.entries[i].given) {
-            return Fail("NullTensorError",
-                        std::string(op) + ": " + name + "[" + std::to_string(i) +
-                            "]: is None, every entry is a tensor;"
-                            " pass one like the others, its rows are not read where their length is 0");
+            return Fail(
+                "NullTensorError",
+                std::string(op) + ": " + name + "[" + std::to_string(i) +
+                    "]: is None, every entry is a tensor;"
+                    " pass one like the others, its rows are not read where their length is 0");
         }
     }
     return Status{};
@@ -431,8 +422,8 @@ inline Status CheckEntries(const char *op, const char *name, const TensorList &l
 inline Status Only(const char *op, const char *name, const TensorList &list, Tensor &tensor)
 {
     if (list.given && list.entries.size() != 1) {
-        return Fail("SequenceLengthError",
-            std::string(op) + ": " + name + ": must hold exactly 1 tensor, got " +
+        return Fail("SequenceLengthError", std::string(op) + ": " + name +
+                                               ": must hold exactly 1 tensor, got " +
                                                std::to_string(list.entries.size()));
     }
     tensor = list.given ? list.entries[0] : Tensor{};
@@ -443,17 +434,19 @@ inline Status CheckSameShape(const char *op, const char *name, const std::vector
 {
     for (size_t i = 1; i < entries.size(); ++i) {
         if (entries[i].shape != entries[0].shape) {
-            return Fail("ShapeError", std::string(op) + ": " + name + "[" + std::to_string(i) + "]: shape " +
-                                          ShapeText(entries[i].shape) + " differs from that of " + name +
-                                          "[0]; all tensors of the list must be "
-                                              + ShapeText(entries[0].shape));
+            return Fail("ShapeError",
+                        std::string(op) + ": " + name + "[" + std::to_string(i) + "]: shape " +
+                            ShapeText(entries[i].shape) + " differs from that of " + name +
+                            "[0]; all tensors of the list must be " + ShapeText(entries[0].shape));
         }
     }
     return Status{};
 }
 
-// What one tensor, or a list of one tensor a batch row, stands for. `sequence`: one tensor comes in a list, too.
-inline Status OneOrMany(const char *op, const char *name, bool sequence, TensorList &list, Tensor &tensor)
+// What one tensor, or a list of one tensor a batch row, stands for. `sequence`: one tensor comes in
+// a list, too.
+inline Status OneOrMany(const char *op, const char *name, bool sequence, TensorList &list,
+                        Tensor &tensor)
 {
     list.list = sequence ? list.entries.size() != 1 : list.list;
     if (!list.given || !list.list) {
@@ -463,8 +456,9 @@ inline Status OneOrMany(const char *op, const char *name, bool sequence, TensorL
     if (list.entries.empty()) {
         const std::string start = std::string(op) + ": " + name + ": ";
         return sequence
-            ? Fail("SequenceLengthError", start + "must hold exactly 1 tensor, or one a batch row, got 0")
-                        : Fail("EmptyTensorError", start + "an empty list, pass a tensor a batch row");
+                   ? Fail("SequenceLengthError",
+                          start + "must hold exactly 1 tensor, or one a batch row, got 0")
+                   : Fail("EmptyTensorError", start + "an empty list, pass a tensor a batch row");
     }
     const Status status = CheckEntries(op, name, list);
     tensor = Tensor{};

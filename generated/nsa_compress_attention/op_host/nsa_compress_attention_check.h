@@ -1,4 +1,5 @@
-// The contract of nsa_compress_attention, checked on the host before a launch. Plain C++17, no CANN headers.
+// The contract of nsa_compress_attention, checked on the host before a launch. Plain C++17, no CANN
+// headers.
 // Document: mindspore.ops.nsa_compress_attention
 //
 // Every check stands where the spec declares it, and says what the spec's Python function says.
@@ -31,7 +32,8 @@ struct Call {
     Tensor actual_seq_qlen;  // read by the host; queries
     Tensor actual_cmp_seq_kvlen;  // read by the host; compressed keys
     Tensor actual_sel_seq_kvlen;  // read by the host; selection blocks
-    std::string index_reading = "op";  // where the sums of step 4 begin: as shipped kernels do, as the paper does, all from 0
+    // where the sums of step 4 begin: as shipped kernels do, as the paper does, all from 0
+    std::string index_reading = "op";
     bool relaxed = false;  // head sizes need not be multiples of 16
 };
 
@@ -48,8 +50,10 @@ struct Sizes {
     int64_t cmpS2 = attndsl::kUnknown;  // longest(actual_cmp_seq_kvlen)
     int64_t selS2 = attndsl::kUnknown;  // longest(actual_sel_seq_kvlen)
     int64_t longest_actual_seq_qlen = 0;  // rows of the longest batch row of actual_seq_qlen
-    int64_t longest_actual_cmp_seq_kvlen = 0;  // rows of the longest batch row of actual_cmp_seq_kvlen
-    int64_t longest_actual_sel_seq_kvlen = 0;  // rows of the longest batch row of actual_sel_seq_kvlen
+    // rows of the longest batch row of actual_cmp_seq_kvlen
+    int64_t longest_actual_cmp_seq_kvlen = 0;
+    // rows of the longest batch row of actual_sel_seq_kvlen
+    int64_t longest_actual_sel_seq_kvlen = 0;
     std::string query_layout = "None";  // layout of query
     std::string key_layout = "None";  // layout of key
     std::string value_layout = "None";  // layout of value
@@ -114,7 +118,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.topk_mask.given) {
         const DtypeRule rule{{DataType::kBool, DataType::kUint8},
             {DataType::kBool, DataType::kUint8}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "topk_mask", call.topk_mask.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "topk_mask", call.topk_mask.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -122,7 +127,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.atten_mask.given) {
         const DtypeRule rule{{DataType::kBool, DataType::kUint8},
             {DataType::kBool, DataType::kUint8}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "atten_mask", call.atten_mask.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "atten_mask", call.atten_mask.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -140,7 +146,8 @@ inline Status CheckDtypes(const Call &call)
         const DtypeRule rule{{DataType::kInt64},
             {DataType::kInt64}, {}};
         const Status status =
-            attndsl::CheckDtype(kOperator, "actual_cmp_seq_kvlen", call.actual_cmp_seq_kvlen.dtype, rule);
+            attndsl::CheckDtype(kOperator, "actual_cmp_seq_kvlen", call.actual_cmp_seq_kvlen.dtype,
+                rule);
         if (!status.Ok()) {
             return status;
         }
@@ -149,7 +156,8 @@ inline Status CheckDtypes(const Call &call)
         const DtypeRule rule{{DataType::kInt64},
             {DataType::kInt64}, {}};
         const Status status =
-            attndsl::CheckDtype(kOperator, "actual_sel_seq_kvlen", call.actual_sel_seq_kvlen.dtype, rule);
+            attndsl::CheckDtype(kOperator, "actual_sel_seq_kvlen", call.actual_sel_seq_kvlen.dtype,
+                rule);
         if (!status.Ok()) {
             return status;
         }
@@ -162,7 +170,8 @@ inline Status CheckRanges(const Call &call)
 {
     if (call.scale_value - call.scale_value != 0) {
         return Fail("RangeError",
-            std::string(kOperator) + ": scale_value: must be finite, got " + Text(call.scale_value) +
+            std::string(kOperator) + ": scale_value: must be finite, got "
+                + Text(call.scale_value) +
             "; pass a number such as 1.0");
     }
     if (!(call.head_num > 0)) {
@@ -170,40 +179,51 @@ inline Status CheckRanges(const Call &call)
             Text(call.head_num) + "; the nearest legal value is 1");
     }
     if (!(call.compress_block_size >= 16)) {
-        return Fail("RangeError", std::string(kOperator) + ": compress_block_size: must be >= 16, got " +
+        return Fail("RangeError",
+            std::string(kOperator) + ": compress_block_size: must be >= 16, got " +
             Text(call.compress_block_size) + "; the nearest legal value is 16");
     }
     if (!(call.compress_block_size <= 128)) {
-        return Fail("RangeError", std::string(kOperator) + ": compress_block_size: must be <= 128, got " +
+        return Fail("RangeError",
+            std::string(kOperator) + ": compress_block_size: must be <= 128, got " +
             Text(call.compress_block_size) + "; the nearest legal value is 128");
     }
     if (!(call.compress_stride >= 16)) {
-        return Fail("RangeError", std::string(kOperator) + ": compress_stride: must be >= 16, got " +
+        return Fail("RangeError",
+            std::string(kOperator) + ": compress_stride: must be >= 16, got " +
             Text(call.compress_stride) + "; the nearest legal value is 16");
     }
     if (!(call.compress_stride <= 64)) {
-        return Fail("RangeError", std::string(kOperator) + ": compress_stride: must be <= 64, got " +
+        return Fail("RangeError",
+            std::string(kOperator) + ": compress_stride: must be <= 64, got " +
             Text(call.compress_stride) + "; the nearest legal value is 64");
     }
     if (!(call.select_block_size >= 16)) {
-        return Fail("RangeError", std::string(kOperator) + ": select_block_size: must be >= 16, got " +
+        return Fail("RangeError",
+            std::string(kOperator) + ": select_block_size: must be >= 16, got " +
             Text(call.select_block_size) + "; the nearest legal value is 16");
     }
     if (!(call.select_block_size <= 128)) {
-        return Fail("RangeError", std::string(kOperator) + ": select_block_size: must be <= 128, got " +
+        return Fail("RangeError",
+            std::string(kOperator) + ": select_block_size: must be <= 128, got " +
             Text(call.select_block_size) + "; the nearest legal value is 128");
     }
     if (!(call.select_block_count >= 1)) {
-        return Fail("RangeError", std::string(kOperator) + ": select_block_count: must be >= 1, got " +
+        return Fail("RangeError",
+            std::string(kOperator) + ": select_block_count: must be >= 1, got " +
             Text(call.select_block_count) + "; the nearest legal value is 1");
     }
     if (!(call.select_block_count <= 32)) {
-        return Fail("RangeError", std::string(kOperator) + ": select_block_count: must be <= 32, got " +
+        return Fail("RangeError",
+            std::string(kOperator) + ": select_block_count: must be <= 32, got " +
             Text(call.select_block_count) + "; the nearest legal value is 32");
     }
-    if (call.index_reading != "op" && call.index_reading != "paper" && call.index_reading != "literal0") {
+    if (call.index_reading != "op"
+        && call.index_reading != "paper"
+        && call.index_reading != "literal0") {
         return Fail("ChoiceError",
-            std::string(kOperator) + ": index_reading: " + Quoted(call.index_reading) + " is none of "
+            std::string(kOperator) + ": index_reading: " + Quoted(call.index_reading)
+                + " is none of "
             "'op', 'paper', 'literal0'" + std::string(""));
     }
     return Status{};
@@ -213,7 +233,7 @@ inline Status CheckRanges(const Call &call)
 inline Status CheckParameters(const Call &call)
 {
     // compress_block_size: must be a multiple of 16
-    if (!(Mod(call.compress_block_size, 16) == 0)) {
+    if (!(FloorMod(call.compress_block_size, 16) == 0)) {
         Values values;
         values.Add("compress_block_size", call.compress_block_size);
         return Violation("DivisibilityError", kOperator, "compress_block_size",
@@ -221,7 +241,7 @@ inline Status CheckParameters(const Call &call)
             NearestMultiples(call.compress_block_size, 16, 16, ""));
     }
     // compress_stride: must be a multiple of 16
-    if (!(Mod(call.compress_stride, 16) == 0)) {
+    if (!(FloorMod(call.compress_stride, 16) == 0)) {
         Values values;
         values.Add("compress_stride", call.compress_stride);
         return Violation("DivisibilityError", kOperator, "compress_stride",
@@ -229,7 +249,7 @@ inline Status CheckParameters(const Call &call)
             NearestMultiples(call.compress_stride, 16, 16, ""));
     }
     // select_block_size: must be a multiple of 16
-    if (!(Mod(call.select_block_size, 16) == 0)) {
+    if (!(FloorMod(call.select_block_size, 16) == 0)) {
         Values values;
         values.Add("select_block_size", call.select_block_size);
         return Violation("DivisibilityError", kOperator, "select_block_size",
@@ -237,13 +257,15 @@ inline Status CheckParameters(const Call &call)
             NearestMultiples(call.select_block_size, 16, 16, ""));
     }
     // select_block_size: must be a multiple of compress_stride
-    if (!(call.compress_stride != 0 && Mod(call.select_block_size, call.compress_stride) == 0)) {
+    if (!(call.compress_stride != 0
+        && FloorMod(call.select_block_size, call.compress_stride) == 0)) {
         Values values;
         values.Add("select_block_size", call.select_block_size);
         values.Add("compress_stride", call.compress_stride);
         return Violation("DivisibilityError", kOperator, "select_block_size",
             "must be a multiple of compress_stride", values,
-            NearestMultiples(call.select_block_size, call.compress_stride, call.compress_stride, ""));
+            NearestMultiples(call.select_block_size, call.compress_stride, call.compress_stride,
+                ""));
     }
     // compress_block_size: must be at least compress_stride
     if (!(call.compress_block_size >= call.compress_stride)) {
@@ -323,7 +345,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         }
     }
     {
-        const Status status = solver.MatchLengths(Shaped{"actual_cmp_seq_kvlen"}, call.actual_cmp_seq_kvlen, {
+        const Status status =
+            solver.MatchLengths(Shaped{"actual_cmp_seq_kvlen"}, call.actual_cmp_seq_kvlen, {
                 {true, "", {{B_}},
                 {}},
             }, false, sizes.actual_cmp_seq_kvlen_layout);
@@ -332,7 +355,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         }
     }
     {
-        const Status status = solver.MatchLengths(Shaped{"actual_sel_seq_kvlen"}, call.actual_sel_seq_kvlen, {
+        const Status status =
+            solver.MatchLengths(Shaped{"actual_sel_seq_kvlen"}, call.actual_sel_seq_kvlen, {
                 {true, "", {{B_}},
                 {}},
             }, false, sizes.actual_sel_seq_kvlen_layout);
@@ -399,7 +423,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         }
     }
     // actual_seq_qlen: the last prefix sum must be T1
-    if (call.actual_seq_qlen.Readable() && !(call.actual_seq_qlen.GetValue(sizes.B - 1) == sizes.T1)) {
+    if (call.actual_seq_qlen.Readable()
+        && !(call.actual_seq_qlen.GetValue(sizes.B - 1) == sizes.T1)) {
         Values values;
         values.AddElement("actual_seq_qlen", call.actual_seq_qlen, sizes.B - 1);
         values.Add("T1", sizes.T1);
@@ -420,7 +445,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 }
                 return Violation("LengthRangeError", kOperator, "actual_cmp_seq_kvlen",
                     "prefix sums must begin at 0 or above and not decrease", values,
-                    NearestLegal(b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1), ""));
+                    NearestLegal(b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1),
+                        ""));
             }
         }
     }
@@ -447,7 +473,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 }
                 return Violation("LengthRangeError", kOperator, "actual_sel_seq_kvlen",
                     "prefix sums must begin at 0 or above and not decrease", values,
-                    NearestLegal(b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1), ""));
+                    NearestLegal(b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1),
+                        ""));
             }
         }
     }
@@ -464,7 +491,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 }
                 return Violation("LengthRangeError", kOperator, "actual_cmp_seq_kvlen",
                     "must give each batch row at least one key", values,
-                    NearestLegal((b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)) + 1, ""));
+                    NearestLegal(
+                        (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)) + 1, ""));
             }
         }
     }
@@ -527,7 +555,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
 }
 
 // The constraints, in the contract's order.
-inline Status CheckConstraints(const Call &call, const Sizes &sizes, std::vector<std::string> &warnings)
+inline Status CheckConstraints(const Call &call, const Sizes &sizes,
+    std::vector<std::string> &warnings)
 {
     // head_num: must be the number of heads of query
     if (!(call.head_num == sizes.N1)) {
@@ -547,7 +576,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes, std::vector
             NearestLegal(1, " of N2"));
     }
     // query: must have a multiple of the number of heads of key
-    if (!(sizes.N2 != 0 && Mod(sizes.N1, sizes.N2) == 0)) {
+    if (!(sizes.N2 != 0 && FloorMod(sizes.N1, sizes.N2) == 0)) {
         Values values;
         values.Add("N1", sizes.N1);
         values.Add("N2", sizes.N2);
@@ -581,7 +610,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes, std::vector
             NearestLegal(sizes.D1, " of D2"));
     }
     // query: must have a head size that is a multiple of 16
-    if (!call.relaxed && !(Mod(sizes.D1, 16) == 0)) {
+    if (!call.relaxed && !(FloorMod(sizes.D1, 16) == 0)) {
         Values values;
         values.Add("D1", sizes.D1);
         return Violation("HeadSizeError", kOperator, "query",
@@ -589,7 +618,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes, std::vector
             NearestMultiples(sizes.D1, 16, 16, " of D1"));
     }
     // value: must have a head size that is a multiple of 16
-    if (!call.relaxed && !(Mod(sizes.D2, 16) == 0)) {
+    if (!call.relaxed && !(FloorMod(sizes.D2, 16) == 0)) {
         Values values;
         values.Add("D2", sizes.D2);
         return Violation("HeadSizeError", kOperator, "value",
@@ -683,7 +712,7 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     // N1, N2: query heads a key/value head divide 128
     if (!(sizes.N2 != 0
         && FloorDiv(sizes.N1, sizes.N2) != 0
-        && Mod(128, FloorDiv(sizes.N1, sizes.N2)) == 0)) {
+        && FloorMod(128, FloorDiv(sizes.N1, sizes.N2)) == 0)) {
         Values values;
         values.Add("N1", sizes.N1);
         values.Add("N2", sizes.N2);
@@ -702,7 +731,8 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     return Status{};
 }
 
-// A call as its contract wants it, or the first mistake; what is only advised against is left in `warnings`.
+// A call as its contract wants it, or the first mistake; what is only advised against is left in
+// `warnings`.
 inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
 {
     static_cast<void>(warnings);

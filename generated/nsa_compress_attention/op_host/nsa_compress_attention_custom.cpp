@@ -1,4 +1,5 @@
-// NsaCompressAttentionCustom: operator definition, shape and dtype inference, and tiling of nsa_compress_attention.
+// NsaCompressAttentionCustom: operator definition, shape and dtype inference, and tiling of
+// nsa_compress_attention.
 // Contract: mindspore.ops.nsa_compress_attention
 #include "nsa_compress_attention_launch.h"
 #include "tiling/platform/platform_ascendc.h"
@@ -130,7 +131,8 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
         return ge::GRAPH_FAILED;
     }
     *tiling = plan.tiling;
-    workspace[0] = platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
+    workspace[0] =
+        platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
     context->SetTilingKey(plan.key);
     context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks));
     context->SetScheduleMode(plan.scheduleMode);
@@ -150,36 +152,36 @@ public:
         this->Input("query")
             .ParamType(REQUIRED)
             .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16,
-                    ge::DT_BF16, ge::DT_BF16})
+                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16,
+                    ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("key")
             .ParamType(REQUIRED)
             .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16,
-                    ge::DT_BF16, ge::DT_BF16})
+                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16,
+                    ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("value")
             .ParamType(REQUIRED)
             .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16,
-                    ge::DT_BF16, ge::DT_BF16})
+                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16,
+                    ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("topk_mask")
             .ParamType(OPTIONAL)
             .DataType(
-                {ge::DT_BOOL, ge::DT_BOOL, ge::DT_UINT8, ge::DT_UINT8, ge::DT_BOOL, ge::DT_BOOL, ge::DT_UINT8,
-                    ge::DT_UINT8})
+                {ge::DT_BOOL, ge::DT_BOOL, ge::DT_UINT8, ge::DT_UINT8, ge::DT_BOOL, ge::DT_BOOL,
+                    ge::DT_UINT8, ge::DT_UINT8})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("atten_mask")
             .ParamType(OPTIONAL)
             .DataType(
-                {ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL,
-                    ge::DT_UINT8})
+                {ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL, ge::DT_UINT8,
+                    ge::DT_BOOL, ge::DT_UINT8})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("actual_seq_qlen")
@@ -209,8 +211,8 @@ public:
         this->Output("attention_out")
             .ParamType(REQUIRED)
             .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16,
-                    ge::DT_BF16, ge::DT_BF16})
+                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16,
+                    ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Output("topk_indices_out")

@@ -1,4 +1,5 @@
-// Shapes of the results of nsa_compress_attention where sizes are symbols, or not known yet. Plain C++17, no CANN headers.
+// Shapes of the results of nsa_compress_attention where sizes are symbols, or not known yet. Plain
+// C++17, no CANN headers.
 #ifndef ATTNDSL_NSA_COMPRESS_ATTENTION_SHAPES_H
 #define ATTNDSL_NSA_COMPRESS_ATTENTION_SHAPES_H
 
@@ -7,11 +8,13 @@
 
 namespace nsa_compress_attention_host {
 
-// Whether a call says all that its results' sizes may depend on: every size, and what the host reads.
+// Whether a call says all that its results' sizes may depend on: every size, and what the host
+// reads.
 inline bool IsMeasured(const Call &call)
 {
     const auto told = [](const Tensor &tensor) {
-        return std::none_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t size) { return size < 0; });
+        return std::none_of(tensor.shape.begin(), tensor.shape.end(),
+            [](int64_t size) { return size < 0; });
     };
     if (!told(call.query)) {
         return false;
@@ -28,7 +31,8 @@ inline bool IsMeasured(const Call &call)
     if (!told(call.atten_mask)) {
         return false;
     }
-    if (call.actual_seq_qlen.given && !(told(call.actual_seq_qlen) && call.actual_seq_qlen.Readable())) {
+    if (call.actual_seq_qlen.given
+        && !(told(call.actual_seq_qlen) && call.actual_seq_qlen.Readable())) {
         return false;
     }
     if (call.actual_cmp_seq_kvlen.given
@@ -58,7 +62,8 @@ inline std::map<std::string, Tensor> MeasuredTensors(const Call &call)
     return found;
 }
 
-// The shape of each result; nothing where a size of it has not been seen. `shapes`: of MeasuredTensors.
+// The shape of each result; nothing where a size of it has not been seen. `shapes`: of
+// MeasuredTensors.
 template <typename Integer>
 std::vector<std::optional<std::vector<Integer>>> ResultShapes(
     const Call &call, const std::map<std::string, std::vector<Integer>> &shapes)
@@ -84,7 +89,8 @@ std::vector<std::optional<std::vector<Integer>>> ResultShapes(
     return found;
 }
 
-// Shapes of the results as far as a graph's compilation can tell: -1 for a size, -2 alone for the rank where it cannot.
+// Shapes of the results as far as a graph's compilation can tell: -1 for a size, -2 alone for the
+// rank where it cannot.
 inline Status InferShapes(Call &call, std::vector<std::vector<int64_t>> &found)
 {
     if (IsMeasured(call)) {

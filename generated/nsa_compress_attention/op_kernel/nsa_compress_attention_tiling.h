@@ -1,8 +1,19 @@
-// Tiling data of nsa_compress_attention: computed on the host, read by every core. Each kernel reads what it needs.
+// Tiling data of nsa_compress_attention: computed on the host, read by every core. Each kernel
+// reads what it needs.
 #ifndef ATTNDSL_NSA_COMPRESS_ATTENTION_TILING_H
 #define ATTNDSL_NSA_COMPRESS_ATTENTION_TILING_H
 
 #include <cstdint>
+
+// The kernels by their tiling keys.
+enum class NsaCompressAttentionTilingKey : uint64_t {
+    kFloat16D128E128 = 274752041900000080,
+    kFloat16D128E128TopkMask = 274752041900001080,
+    kFloat16D128E128AttenMask = 274752041900002080,
+    kBfloat16D128E128 = 274752041900000081,
+    kBfloat16D128E128TopkMask = 274752041900001081,
+    kBfloat16D128E128AttenMask = 274752041900002081,
+};
 
 struct NsaCompressAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
@@ -46,11 +57,13 @@ struct NsaCompressAttentionTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
-    int64_t probRingOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
-    int64_t scoreAgainRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
+    // bytes from the workspace to the ring of score tiles, cube to vector
+    int64_t scoreAgainRingOffset;
     int64_t scoreAgainRingPart;  // bytes of one block's scoreAgainRing
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t topkMaskStrideQ;  // elements between neighbours of topk_mask along Q

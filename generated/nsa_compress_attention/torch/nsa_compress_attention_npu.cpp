@@ -1,5 +1,10 @@
-// nsa_compress_attention as a custom operator of PyTorch on NPUs (PrivateUse1), launched directly, without an operator package.
-// Schema: nsa_compress_attention(Tensor query, Tensor key, Tensor value, float scale_value, int head_num, int compress_block_size, int compress_stride, int select_block_size, int select_block_count, *, Tensor? topk_mask=None, Tensor? atten_mask=None, SymInt[] actual_seq_qlen, SymInt[] actual_cmp_seq_kvlen, SymInt[] actual_sel_seq_kvlen, str index_reading='op', bool relaxed=False) -> (Tensor, Tensor, Tensor, Tensor)
+// nsa_compress_attention as a custom operator of PyTorch on NPUs (PrivateUse1), launched directly,
+// without an operator package.
+// Schema: nsa_compress_attention(Tensor query, Tensor key, Tensor value, float scale_value, int
+// head_num, int compress_block_size, int compress_stride, int select_block_size, int
+// select_block_count, *, Tensor? topk_mask=None, Tensor? atten_mask=None, SymInt[] actual_seq_qlen,
+// SymInt[] actual_cmp_seq_kvlen, SymInt[] actual_sel_seq_kvlen, str index_reading='op', bool
+// relaxed=False) -> (Tensor, Tensor, Tensor, Tensor)
 #include <list>
 
 #include <c10/core/DeviceGuard.h>
@@ -68,8 +73,10 @@ at::ScalarType ToTorch(DataType dtype)
     }
 }
 
-// Reads the arguments of a call. For a launch, it has the addresses of its tensors and keeps what they need until the
-// launch has been enqueued. For shapes alone it asks for neither memory nor numbers, which a traced tensor does not have.
+// Reads the arguments of a call. For a launch, it has the addresses of its tensors and keeps what
+// they need until the
+// launch has been enqueued. For shapes alone it asks for neither memory nor numbers, which a traced
+// tensor does not have.
 class Reader {
 public:
     // `device`: where the tensors have to be; nothing for shapes alone.
@@ -87,7 +94,8 @@ public:
         if (!device_.has_value()) {
             return nullptr;
         }
-        TORCH_CHECK(tensor.device() == *device_, kOperator, ": ", name, ": lies on ", tensor.device().str(),
+        TORCH_CHECK(tensor.device() == *device_, kOperator, ": ", name, ": lies on ",
+            tensor.device().str(),
             ", must be on ", device_->str(), " as query is");
         kept_.push_back(tensor.contiguous());
         return kept_.back().data_ptr();
@@ -124,7 +132,8 @@ public:
         return kept_.back().data_ptr();
     }
 
-    // A copy in device memory. It waits for the stream, as kernels that still run may use this memory.
+    // A copy in device memory. It waits for the stream, as kernels that still run may use this
+    // memory.
     void *Upload(const void *data, size_t bytes)
     {
         at::Tensor copy = at::empty({static_cast<int64_t>(bytes)}, at::kByte);
@@ -154,12 +163,13 @@ private:
 };
 
 // The arguments of a call; the addresses of its tensors are left in `at`.
-Call ReadCall(const at::Tensor &query, const at::Tensor &key, const at::Tensor &value, double scale_value,
-    int64_t head_num, int64_t compress_block_size, int64_t compress_stride, int64_t select_block_size,
-    int64_t select_block_count, const c10::optional<at::Tensor> &topk_mask,
-    const c10::optional<at::Tensor> &atten_mask, c10::SymIntArrayRef actual_seq_qlen,
-    c10::SymIntArrayRef actual_cmp_seq_kvlen, c10::SymIntArrayRef actual_sel_seq_kvlen,
-    c10::string_view index_reading, bool relaxed, Reader &reader, Addresses &at)
+Call ReadCall(const at::Tensor &query, const at::Tensor &key, const at::Tensor &value,
+    double scale_value, int64_t head_num, int64_t compress_block_size, int64_t compress_stride,
+    int64_t select_block_size, int64_t select_block_count,
+    const c10::optional<at::Tensor> &topk_mask, const c10::optional<at::Tensor> &atten_mask,
+    c10::SymIntArrayRef actual_seq_qlen, c10::SymIntArrayRef actual_cmp_seq_kvlen,
+    c10::SymIntArrayRef actual_sel_seq_kvlen, c10::string_view index_reading, bool relaxed,
+    Reader &reader, Addresses &at)
 {
     Call call;
     at.query = reader.Read("query", query, call.query);
@@ -266,16 +276,20 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> RunOnMeta(const at::T
     const auto options = query.options();
     TORCH_CHECK(shapes[0].has_value(), kOperator,
         ": no layout of the contract fits the shapes of its arguments");
-    at::Tensor attention_out = at::empty_symint(*shapes[0], options.dtype(ToTorch(call.query.dtype)));
+    at::Tensor attention_out =
+        at::empty_symint(*shapes[0], options.dtype(ToTorch(call.query.dtype)));
     TORCH_CHECK(shapes[1].has_value(), kOperator,
         ": no layout of the contract fits the shapes of its arguments");
-    at::Tensor topk_indices_out = at::empty_symint(*shapes[1], options.dtype(ToTorch(DataType::kInt32)));
+    at::Tensor topk_indices_out =
+        at::empty_symint(*shapes[1], options.dtype(ToTorch(DataType::kInt32)));
     TORCH_CHECK(shapes[2].has_value(), kOperator,
         ": no layout of the contract fits the shapes of its arguments");
-    at::Tensor softmax_max_out = at::empty_symint(*shapes[2], options.dtype(ToTorch(DataType::kFloat32)));
+    at::Tensor softmax_max_out =
+        at::empty_symint(*shapes[2], options.dtype(ToTorch(DataType::kFloat32)));
     TORCH_CHECK(shapes[3].has_value(), kOperator,
         ": no layout of the contract fits the shapes of its arguments");
-    at::Tensor softmax_sum_out = at::empty_symint(*shapes[3], options.dtype(ToTorch(DataType::kFloat32)));
+    at::Tensor softmax_sum_out =
+        at::empty_symint(*shapes[3], options.dtype(ToTorch(DataType::kFloat32)));
     return std::make_tuple(attention_out, topk_indices_out, softmax_max_out, softmax_sum_out);
 }
 

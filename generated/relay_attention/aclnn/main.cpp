@@ -1,4 +1,5 @@
-// Calls RelayAttentionCustom through the aclnn interface of the installed package: the call of ../direct/sample_case.h.
+// Calls RelayAttentionCustom through the aclnn interface of the installed package: the call of
+// ../direct/sample_case.h.
 // Build: see CMakeLists.txt beside this file. The argument order is that of the generated header.
 #include <cstdio>
 #include <cstring>
@@ -57,8 +58,8 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
         aclrtMemset(address, bytes, 0, bytes) != ACL_SUCCESS) {
         return nullptr;
     }
-    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0, ACL_FORMAT_ND,
-        shape.data(),
+    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0,
+        ACL_FORMAT_ND, shape.data(),
         shape.size(), address);
 }
 
@@ -73,7 +74,8 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
 
 int RunCall(aclrtStream stream)
 {
-    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are compared.
+    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are
+    // compared.
     uint64_t workspaceSize = 0;
     aclOpExecutor *executor = nullptr;
     aclTensor *query = MakeTensor(sample::query.dtype, sample::query.shape);
@@ -82,8 +84,10 @@ int RunCall(aclrtStream stream)
     aclTensorList *keyShare = MakeList(sample::keyShare);
     aclTensorList *valueShare = MakeList(sample::valueShare);
     aclTensor *attentionMask = MakeTensor(sample::attentionMask.dtype, sample::attentionMask.shape);
-    aclIntArray *seqLen = aclCreateIntArray(sample::seqLen.values.data(), sample::seqLen.values.size());
-    aclIntArray *kvSeqLen = aclCreateIntArray(sample::kvSeqLen.values.data(), sample::kvSeqLen.values.size());
+    aclIntArray *seqLen =
+        aclCreateIntArray(sample::seqLen.values.data(), sample::seqLen.values.size());
+    aclIntArray *kvSeqLen =
+        aclCreateIntArray(sample::kvSeqLen.values.data(), sample::kvSeqLen.values.size());
     aclIntArray *kvShareMap =
         aclCreateIntArray(sample::kvShareMap.values.data(), sample::kvShareMap.values.size());
     aclIntArray *kvShareLen =
@@ -94,8 +98,9 @@ int RunCall(aclrtStream stream)
     const int64_t maskType = 0;
     aclTensor *out = MakeTensor(DataType::kFloat16, {2, 1024});
     int status =
-        aclnnRelayAttentionCustomGetWorkspaceSize(query, key, value, keyShare, valueShare, attentionMask,
-            seqLen, kvSeqLen, kvShareMap, kvShareLen, headNum, qkScale, kvHeadNum, maskType, out,
+        aclnnRelayAttentionCustomGetWorkspaceSize(query, key, value, keyShare, valueShare,
+            attentionMask, seqLen, kvSeqLen, kvShareMap, kvShareLen, headNum, qkScale, kvHeadNum,
+            maskType, out,
         &workspaceSize, &executor);
     if (status != ACL_SUCCESS) {
         std::fprintf(stderr, "aclnnRelayAttentionCustomGetWorkspaceSize: %d %s\n", status,

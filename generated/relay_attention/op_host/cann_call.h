@@ -84,7 +84,8 @@ inline const gert::Shape *ShapeOf(const gert::TilingContext *context, size_t inp
     return shape == nullptr ? nullptr : &shape->GetOriginShape();
 }
 
-inline const gert::Shape *ShapeOf(const gert::InferShapeContext *context, size_t input, size_t entry)
+inline const gert::Shape *ShapeOf(const gert::InferShapeContext *context, size_t input,
+                                  size_t entry)
 {
     return context->GetDynamicInputShape(input, entry);
 }
@@ -111,7 +112,8 @@ inline Tensor ReadEntry(const Context *context, size_t input, size_t entry, Data
     return tensor;
 }
 
-inline Tensor ReadEntry(const gert::InferDataTypeContext *context, size_t input, size_t entry, DataType)
+inline Tensor ReadEntry(const gert::InferDataTypeContext *context, size_t input, size_t entry,
+                        DataType)
 {
     Tensor tensor;
     tensor.dtype = FromGe(context->GetDynamicInputDataType(input, entry));
@@ -119,16 +121,16 @@ inline Tensor ReadEntry(const gert::InferDataTypeContext *context, size_t input,
     return tensor;
 }
 
-// One tensor; absent optional tensors are not given. `listed`: the host may read its elements, which are integers of
-// this dtype in the contract.
+// One tensor; absent optional tensors are not given. `listed`: the host may read its elements,
+// which are integers of this dtype in the contract.
 template <typename Context>
 inline Tensor ReadTensor(const Context *context, size_t input, DataType listed = DataType::kNone)
 {
     return ReadEntry(context, input, 0, listed);
 }
 
-// A list of tensors. Where `always` is false, a single tensor stands for itself and is no list; where `required` is
-// true, a list without entries is a list.
+// A list of tensors. Where `always` is false, a single tensor stands for itself and is no list;
+// where `required` is true, a list without entries is a list.
 template <typename Context>
 inline TensorList ReadList(const Context *context, size_t input, bool always, bool required)
 {
@@ -152,7 +154,8 @@ inline void SetShape(gert::Shape *shape, const std::vector<int64_t> &sizes)
     }
 }
 
-// An output of the definition that is an input, updated in place: as many instances, each with what the input's has.
+// An output of the definition that is an input, updated in place: as many instances, each with what
+// the input's has.
 inline void InferUpdated(gert::InferShapeContext *context, size_t input, size_t output)
 {
     const auto *instances = context->GetIrOutputInstanceInfo(output);
@@ -171,7 +174,7 @@ inline void InferUpdated(gert::InferDataTypeContext *context, size_t input, size
     const size_t count = instances == nullptr ? 0 : instances->GetInstanceNum();
     for (size_t entry = 0; entry < count; ++entry) {
         context->SetOutputDataType(instances->GetInstanceStart() + entry,
-            context->GetDynamicInputDataType(input, entry));
+                                   context->GetDynamicInputDataType(input, entry));
     }
 }
 

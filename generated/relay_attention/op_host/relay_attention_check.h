@@ -1,4 +1,5 @@
-// The contract of relay_attention, checked on the host before a launch. Plain C++17, no CANN headers.
+// The contract of relay_attention, checked on the host before a launch. Plain C++17, no CANN
+// headers.
 // Document: ATB RelayAttentionOperation
 //
 // Every check stands where the spec declares it, and says what the spec's Python function says.
@@ -158,7 +159,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.attentionMask.given) {
         const DtypeRule rule{{DataType::kFloat16, DataType::kBfloat16},
             {}, {{"query", call.query.dtype}}};
-        const Status status = attndsl::CheckDtype(kOperator, "attentionMask", call.attentionMask.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "attentionMask", call.attentionMask.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -182,7 +184,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.kvShareMap.given) {
         const DtypeRule rule{{DataType::kInt32},
             {DataType::kInt32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "kvShareMap", call.kvShareMap.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "kvShareMap", call.kvShareMap.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -190,7 +193,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.kvShareLen.given) {
         const DtypeRule rule{{DataType::kInt32},
             {DataType::kInt32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "kvShareLen", call.kvShareLen.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "kvShareLen", call.kvShareLen.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -239,7 +243,8 @@ inline Status CheckParameters(const Call &call)
             NearestLegal(call.headNum, ""));
     }
     // headNum: must be a multiple of kvHeadNum
-    if (call.kvHeadNum > 0 && !(call.kvHeadNum != 0 && Mod(call.headNum, call.kvHeadNum) == 0)) {
+    if (call.kvHeadNum > 0
+        && !(call.kvHeadNum != 0 && FloorMod(call.headNum, call.kvHeadNum) == 0)) {
         Values values;
         values.Add("headNum", call.headNum);
         values.Add("kvHeadNum", call.kvHeadNum);
@@ -574,7 +579,8 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     return Status{};
 }
 
-// A call as its contract wants it, or the first mistake; what is only advised against is left in `warnings`.
+// A call as its contract wants it, or the first mistake; what is only advised against is left in
+// `warnings`.
 inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
 {
     static_cast<void>(warnings);

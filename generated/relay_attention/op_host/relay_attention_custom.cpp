@@ -1,4 +1,5 @@
-// RelayAttentionCustom: operator definition, shape and dtype inference, and tiling of relay_attention.
+// RelayAttentionCustom: operator definition, shape and dtype inference, and tiling of
+// relay_attention.
 // Contract: ATB RelayAttentionOperation
 #include "relay_attention_launch.h"
 #include "tiling/platform/platform_ascendc.h"
@@ -105,7 +106,8 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
         return ge::GRAPH_FAILED;
     }
     *tiling = plan.tiling;
-    workspace[0] = platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
+    workspace[0] =
+        platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
     context->SetTilingKey(plan.key);
     context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks));
     context->SetScheduleMode(plan.scheduleMode);

@@ -1,12 +1,22 @@
-// How relay_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How relay_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no
+// CANN headers.
 #ifndef ATTNDSL_RELAY_ATTENTION_PLAN_H
 #define ATTNDSL_RELAY_ATTENTION_PLAN_H
 
 #include <cstdint>
 
 #include "../op_kernel/relay_attention_tiling.h"
+#include "arithmetic.h"
 
 namespace relay_attention_host {
+
+// What numbers of a problem stand for.
+namespace values {
+struct QueryDtype {
+    static constexpr int64_t kFloat16 = 0;
+    static constexpr int64_t kBfloat16 = 1;
+};
+}  // namespace values
 
 // What the launch depends on.
 struct Problem {
@@ -23,7 +33,8 @@ struct Problem {
     int64_t D = 0;  // size D of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -39,13 +50,20 @@ inline RelayAttentionTiling OneBlock()
     return tiling;
 }
 
-inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+// What the launches of the kernels differ in. A form tells which of several expressions some fields
+// have.
+struct Kernel {
+    RelayAttentionTilingKey key;
+    uint32_t scheduleMode;
+};
 
+// The tiling data of a launch; a kernel reads the fields that it needs.
+inline RelayAttentionTiling Tile(const Problem &problem, [[maybe_unused]] const Kernel &kernel)
+{
+    using attndsl::MinOf;
+    using attndsl::MaxOf;
+    using attndsl::CeilDiv;
+    using attndsl::RoundUp;
     RelayAttentionTiling tiling{};
     tiling.kvHeads = problem.N;
     tiling.group = problem.headNum / problem.N;
@@ -53,7 +71,8 @@ inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTaskKey = tiling.headsPerTask;
     tiling.tasksKey = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splitsKey = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), CeilDiv(problem.S1, 512)));
+    tiling.splitsKey =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), CeilDiv(problem.S1, 512)));
     tiling.itemsKey = tiling.tasksKey * tiling.splitsKey;
     tiling.rowTotal = problem.B * problem.headNum;
     tiling.batchRows = problem.B;
@@ -64,7 +83,8 @@ inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.splitsKeyShare =
         MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1), CeilDiv(problem.S2, 512)));
     tiling.itemsKeyShare = tiling.tasksKeyShare * tiling.splitsKeyShare;
-    tiling.blocks = MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
+    tiling.blocks =
+        MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.N * problem.D;
@@ -96,36 +116,52 @@ inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.scoreRingKeyShareOffset =
         tiling.partialOutKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 128 * 4, 512);
     tiling.scoreRingKeySharePart = RoundUp(3 * tiling.rowsPerTaskKeyShare * 512 * 4, 512);
-    tiling.probRingKeyShareOffset = tiling.scoreRingKeyShareOffset + tiling.scoreRingKeySharePart * tiling.blocks;
+    tiling.probRingKeyShareOffset =
+        tiling.scoreRingKeyShareOffset + tiling.scoreRingKeySharePart * tiling.blocks;
     tiling.probRingKeySharePart = RoundUp(3 * tiling.rowsPerTaskKeyShare * 512 * 2, 512);
-    tiling.outRingKeyShareOffset = tiling.probRingKeyShareOffset + tiling.probRingKeySharePart * tiling.blocks;
+    tiling.outRingKeyShareOffset =
+        tiling.probRingKeyShareOffset + tiling.probRingKeySharePart * tiling.blocks;
     tiling.outRingKeySharePart = RoundUp(3 * tiling.rowsPerTaskKeyShare * 128 * 4, 512);
-    tiling.partialMaxKeyShareOffset = tiling.outRingKeyShareOffset + tiling.outRingKeySharePart * tiling.blocks;
+    tiling.partialMaxKeyShareOffset =
+        tiling.outRingKeyShareOffset + tiling.outRingKeySharePart * tiling.blocks;
     tiling.partialSumKeyShareOffset =
-        tiling.partialMaxKeyShareOffset + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
+        tiling.partialMaxKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
     tiling.partialOutKeyShareOffset =
-        tiling.partialSumKeyShareOffset + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
+        tiling.partialSumKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutKeyShareOffset + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 128 * 4, 512);
+        tiling.partialOutKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 128 * 4, 512);
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// A launch of a kernel, whose tiling data is `tiling`.
+inline Plan PlanOf(const Kernel &kernel, const RelayAttentionTiling &tiling)
+{
+    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    plan.tiling.key = plan.key;
+    return plan;
+}
+
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
+    using Key = RelayAttentionTilingKey;
     // relay_attention_float16_d128
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128) {
-        Plan plan{80, 1, empty ? OneBlock() : TileFloat16D128(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // relay_attention_bfloat16_d128
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128) {
-        Plan plan{81, 1, empty ? OneBlock() : TileFloat16D128(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};
 }

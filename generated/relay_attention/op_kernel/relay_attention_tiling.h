@@ -1,8 +1,15 @@
-// Tiling data of relay_attention: computed on the host, read by every core. Each kernel reads what it needs.
+// Tiling data of relay_attention: computed on the host, read by every core. Each kernel reads what
+// it needs.
 #ifndef ATTNDSL_RELAY_ATTENTION_TILING_H
 #define ATTNDSL_RELAY_ATTENTION_TILING_H
 
 #include <cstdint>
+
+// The kernels by their tiling keys.
+enum class RelayAttentionTilingKey : uint64_t {
+    kFloat16D128 = 80,
+    kBfloat16D128 = 81,
+};
 
 struct RelayAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
@@ -40,24 +47,31 @@ struct RelayAttentionTiling {
     int64_t keyCapacityKeyShare;  // keys of a row when no lengths are given
     int64_t outStrideB;  // elements between neighbours of out along B
     int64_t outStrideN;  // elements between neighbours of out along N
-    int64_t scoreRingKeyOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
+    // bytes from the workspace to the ring of score tiles, cube to vector
+    int64_t scoreRingKeyOffset;
     int64_t scoreRingKeyPart;  // bytes of one block's scoreRingKey
-    int64_t probRingKeyOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingKeyOffset;
     int64_t probRingKeyPart;  // bytes of one block's probRingKey
-    int64_t outRingKeyOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
+    // bytes from the workspace to the ring of weighted sums, cube to vector
+    int64_t outRingKeyOffset;
     int64_t outRingKeyPart;  // bytes of one block's outRingKey
     int64_t partialMaxKeyOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumKeyOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutKeyOffset;  // bytes from the workspace to the weighted sums of key splits
-    int64_t scoreRingKeyShareOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
+    // bytes from the workspace to the ring of score tiles, cube to vector
+    int64_t scoreRingKeyShareOffset;
     int64_t scoreRingKeySharePart;  // bytes of one block's scoreRingKeyShare
-    int64_t probRingKeyShareOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingKeyShareOffset;
     int64_t probRingKeySharePart;  // bytes of one block's probRingKeyShare
-    int64_t outRingKeyShareOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
+    // bytes from the workspace to the ring of weighted sums, cube to vector
+    int64_t outRingKeyShareOffset;
     int64_t outRingKeySharePart;  // bytes of one block's outRingKeyShare
     int64_t partialMaxKeyShareOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumKeyShareOffset;  // bytes from the workspace to the row sums of key splits
-    int64_t partialOutKeyShareOffset;  // bytes from the workspace to the weighted sums of key splits
+    // bytes from the workspace to the weighted sums of key splits
+    int64_t partialOutKeyShareOffset;
     int64_t workspaceBytes;  // bytes of the user workspace
 };
 

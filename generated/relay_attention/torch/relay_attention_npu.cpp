@@ -1,5 +1,9 @@
-// relay_attention as a custom operator of PyTorch on NPUs (PrivateUse1), launched directly, without an operator package.
-// Schema: relay_attention(Tensor query, Tensor[] key, Tensor[] value, Tensor[] keyShare, Tensor[] valueShare, Tensor attentionMask, SymInt[] seqLen, SymInt[] kvSeqLen, SymInt[] kvShareMap, SymInt[] kvShareLen, *, int headNum=0, float qkScale=1.0, int kvHeadNum=0, int maskType=0) -> Tensor
+// relay_attention as a custom operator of PyTorch on NPUs (PrivateUse1), launched directly, without
+// an operator package.
+// Schema: relay_attention(Tensor query, Tensor[] key, Tensor[] value, Tensor[] keyShare, Tensor[]
+// valueShare, Tensor attentionMask, SymInt[] seqLen, SymInt[] kvSeqLen, SymInt[] kvShareMap,
+// SymInt[] kvShareLen, *, int headNum=0, float qkScale=1.0, int kvHeadNum=0, int maskType=0) ->
+// Tensor
 #include <list>
 
 #include <c10/core/DeviceGuard.h>
@@ -68,8 +72,10 @@ at::ScalarType ToTorch(DataType dtype)
     }
 }
 
-// Reads the arguments of a call. For a launch, it has the addresses of its tensors and keeps what they need until the
-// launch has been enqueued. For shapes alone it asks for neither memory nor numbers, which a traced tensor does not have.
+// Reads the arguments of a call. For a launch, it has the addresses of its tensors and keeps what
+// they need until the
+// launch has been enqueued. For shapes alone it asks for neither memory nor numbers, which a traced
+// tensor does not have.
 class Reader {
 public:
     // `device`: where the tensors have to be; nothing for shapes alone.
@@ -87,7 +93,8 @@ public:
         if (!device_.has_value()) {
             return nullptr;
         }
-        TORCH_CHECK(tensor.device() == *device_, kOperator, ": ", name, ": lies on ", tensor.device().str(),
+        TORCH_CHECK(tensor.device() == *device_, kOperator, ": ", name, ": lies on ",
+            tensor.device().str(),
             ", must be on ", device_->str(), " as query is");
         kept_.push_back(tensor.contiguous());
         return kept_.back().data_ptr();
@@ -124,7 +131,8 @@ public:
         return kept_.back().data_ptr();
     }
 
-    // A copy in device memory. It waits for the stream, as kernels that still run may use this memory.
+    // A copy in device memory. It waits for the stream, as kernels that still run may use this
+    // memory.
     void *Upload(const void *data, size_t bytes)
     {
         at::Tensor copy = at::empty({static_cast<int64_t>(bytes)}, at::kByte);
@@ -154,10 +162,11 @@ private:
 };
 
 // The arguments of a call; the addresses of its tensors are left in `at`.
-Call ReadCall(const at::Tensor &query, at::TensorList key, at::TensorList value, at::TensorList keyShare,
-    at::TensorList valueShare, const at::Tensor &attentionMask, c10::SymIntArrayRef seqLen,
-    c10::SymIntArrayRef kvSeqLen, c10::SymIntArrayRef kvShareMap, c10::SymIntArrayRef kvShareLen,
-    int64_t headNum, double qkScale, int64_t kvHeadNum, int64_t maskType, Reader &reader, Addresses &at)
+Call ReadCall(const at::Tensor &query, at::TensorList key, at::TensorList value,
+    at::TensorList keyShare, at::TensorList valueShare, const at::Tensor &attentionMask,
+    c10::SymIntArrayRef seqLen, c10::SymIntArrayRef kvSeqLen, c10::SymIntArrayRef kvShareMap,
+    c10::SymIntArrayRef kvShareLen, int64_t headNum, double qkScale, int64_t kvHeadNum,
+    int64_t maskType, Reader &reader, Addresses &at)
 {
     Call call;
     at.query = reader.Read("query", query, call.query);
@@ -201,15 +210,16 @@ void Require(const Status &status)
 at::Tensor RunOnNpu(const at::Tensor &query, at::TensorList key, at::TensorList value,
     at::TensorList keyShare, at::TensorList valueShare, const at::Tensor &attentionMask,
     c10::SymIntArrayRef seqLen, c10::SymIntArrayRef kvSeqLen, c10::SymIntArrayRef kvShareMap,
-    c10::SymIntArrayRef kvShareLen, int64_t headNum, double qkScale, int64_t kvHeadNum, int64_t maskType)
+    c10::SymIntArrayRef kvShareLen, int64_t headNum, double qkScale, int64_t kvHeadNum,
+    int64_t maskType)
 {
     const at::Device device = query.device();
     const c10::DeviceGuard guard(device);
     Reader reader(device);
     Addresses at;
     Call call =
-        ReadCall(query, key, value, keyShare, valueShare, attentionMask, seqLen, kvSeqLen, kvShareMap,
-            kvShareLen, headNum, qkScale, kvHeadNum, maskType, reader, at);
+        ReadCall(query, key, value, keyShare, valueShare, attentionMask, seqLen, kvSeqLen,
+            kvShareMap, kvShareLen, headNum, qkScale, kvHeadNum, maskType, reader, at);
     Sizes sizes;
     std::vector<std::string> warnings;
     Require(Check(call, sizes, warnings));
@@ -244,13 +254,14 @@ at::Tensor RunOnNpu(const at::Tensor &query, at::TensorList key, at::TensorList 
 at::Tensor RunOnMeta(const at::Tensor &query, at::TensorList key, at::TensorList value,
     at::TensorList keyShare, at::TensorList valueShare, const at::Tensor &attentionMask,
     c10::SymIntArrayRef seqLen, c10::SymIntArrayRef kvSeqLen, c10::SymIntArrayRef kvShareMap,
-    c10::SymIntArrayRef kvShareLen, int64_t headNum, double qkScale, int64_t kvHeadNum, int64_t maskType)
+    c10::SymIntArrayRef kvShareLen, int64_t headNum, double qkScale, int64_t kvHeadNum,
+    int64_t maskType)
 {
     Reader reader;
     Addresses at;
     Call call =
-        ReadCall(query, key, value, keyShare, valueShare, attentionMask, seqLen, kvSeqLen, kvShareMap,
-            kvShareLen, headNum, qkScale, kvHeadNum, maskType, reader, at);
+        ReadCall(query, key, value, keyShare, valueShare, attentionMask, seqLen, kvSeqLen,
+            kvShareMap, kvShareLen, headNum, qkScale, kvHeadNum, maskType, reader, at);
     Require(ResolveLists(call));
     if (IsMeasured(call)) {
         Sizes sizes;

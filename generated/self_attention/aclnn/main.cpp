@@ -1,4 +1,5 @@
-// Calls SelfAttentionCustom through the aclnn interface of the installed package: the call of ../direct/sample_case.h.
+// Calls SelfAttentionCustom through the aclnn interface of the installed package: the call of
+// ../direct/sample_case.h.
 // Build: see CMakeLists.txt beside this file. The argument order is that of the generated header.
 #include <cstdio>
 #include <cstring>
@@ -57,8 +58,8 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
         aclrtMemset(address, bytes, 0, bytes) != ACL_SUCCESS) {
         return nullptr;
     }
-    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0, ACL_FORMAT_ND,
-        shape.data(),
+    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0,
+        ACL_FORMAT_ND, shape.data(),
         shape.size(), address);
 }
 
@@ -73,7 +74,8 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
 
 int RunCall(aclrtStream stream)
 {
-    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are compared.
+    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are
+    // compared.
     uint64_t workspaceSize = 0;
     aclOpExecutor *executor = nullptr;
     aclTensor *query = MakeTensor(sample::query.dtype, sample::query.shape);
@@ -84,8 +86,10 @@ int RunCall(aclrtStream stream)
     aclTensor *attentionMask = nullptr;
     aclIntArray *tokenOffset =
         aclCreateIntArray(sample::tokenOffset.values.data(), sample::tokenOffset.values.size());
-    aclIntArray *seqLen = aclCreateIntArray(sample::seqLen.values.data(), sample::seqLen.values.size());
-    aclIntArray *layerId = aclCreateIntArray(sample::layerId.values.data(), sample::layerId.values.size());
+    aclIntArray *seqLen =
+        aclCreateIntArray(sample::seqLen.values.data(), sample::seqLen.values.size());
+    aclIntArray *layerId =
+        aclCreateIntArray(sample::layerId.values.data(), sample::layerId.values.size());
     aclIntArray *batchStatus = nullptr;
     aclTensor *logN = nullptr;
     const int64_t quantType = 0;
@@ -111,10 +115,10 @@ int RunCall(aclrtStream stream)
     aclTensor *output = MakeTensor(DataType::kFloat16, {2, 2, 256});
     int status =
         aclnnSelfAttentionCustomGetWorkspaceSize(query, key, value, cacheK, cacheV, attentionMask,
-            tokenOffset, seqLen, layerId, batchStatus, logN, quantType, outDataType, headNum, kvHeadNum,
-            qScale, qkScale, batchRunStatusEnable, isTriuMask, calcType, kernelType, clampType, clampMin,
-            clampMax, maskType, kvcacheCfg, scaleType, inputLayout, mlaVHeadSize, cacheType, windowSize,
-            output,
+            tokenOffset, seqLen, layerId, batchStatus, logN, quantType, outDataType, headNum,
+            kvHeadNum, qScale, qkScale, batchRunStatusEnable, isTriuMask, calcType, kernelType,
+            clampType, clampMin, clampMax, maskType, kvcacheCfg, scaleType, inputLayout,
+            mlaVHeadSize, cacheType, windowSize, output,
         &workspaceSize, &executor);
     if (status != ACL_SUCCESS) {
         std::fprintf(stderr, "aclnnSelfAttentionCustomGetWorkspaceSize: %d %s\n", status,

@@ -1,6 +1,7 @@
 // A call of self_attention by direct launch, compared with what the reference computes.
 //
-// Usage: self_attention_custom_sample [CORES]; CORES is the number of cube cores to use, 20 if not given.
+// Usage: self_attention_custom_sample [CORES]; CORES is the number of cube cores to use, 20 if not
+// given.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +27,9 @@ public:
     void *Take(size_t bytes)
     {
         void *address = nullptr;
-        if (aclrtMalloc(&address, bytes > 0 ? bytes : 1, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS) {
+        if (aclrtMalloc(&address, bytes > 0
+            ? bytes
+            : 1, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS) {
             return nullptr;
         }
         kept_.push_back(address);
@@ -38,7 +41,8 @@ public:
         void *address = Take(bytes);
         const bool copied = address != nullptr &&
             (bytes == 0
-                || aclrtMemcpy(address, bytes, data, bytes, ACL_MEMCPY_HOST_TO_DEVICE) == ACL_SUCCESS);
+                || aclrtMemcpy(address, bytes, data, bytes,
+                    ACL_MEMCPY_HOST_TO_DEVICE) == ACL_SUCCESS);
         return copied ? address : nullptr;
     }
 
@@ -79,7 +83,9 @@ uint64_t Encode(DataType dtype, double number)
     }
     if (dtype == DataType::kFloat16) {
         const uint32_t exponent = bits >> 23 & 0xFF;
-        return exponent == 0 ? 0 : (bits >> 16 & 0x8000) | (exponent - 112) << 10 | (bits >> 13 & 0x3FF);
+        return exponent == 0
+            ? 0
+            : (bits >> 16 & 0x8000) | (exponent - 112) << 10 | (bits >> 13 & 0x3FF);
     }
     return static_cast<uint64_t>(static_cast<int64_t>(number));
 }
@@ -97,7 +103,8 @@ double Decode(DataType dtype, const uint8_t *at)
         return bits >> 15 != 0 ? -value : value;
     }
     if (dtype == DataType::kBfloat16 || dtype == DataType::kFloat32) {
-        const uint32_t single = static_cast<uint32_t>(dtype == DataType::kFloat32 ? bits : bits << 16);
+        const uint32_t single =
+            static_cast<uint32_t>(dtype == DataType::kFloat32 ? bits : bits << 16);
         float value = 0;
         std::memcpy(&value, &single, sizeof(value));
         return value;
@@ -119,14 +126,18 @@ std::vector<uint8_t> Elements(const Recipe &recipe)
     std::vector<uint8_t> bytes(static_cast<size_t>(count) * width);
     for (int64_t i = 0; i < count; ++i) {
         uint64_t x =
-            static_cast<uint64_t>(i + 1) * 0x9E3779B97F4A7C15ULL + recipe.seed * 0xD1B54A32D192ED03ULL;
+            static_cast<uint64_t>(i + 1) * 0x9E3779B97F4A7C15ULL
+                + recipe.seed * 0xD1B54A32D192ED03ULL;
         x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ULL;
         x = (x ^ x >> 27) * 0x94D049BB133111EBULL;
         const int64_t random = static_cast<int64_t>(x >> 40);
-        const bool number = recipe.dtype == DataType::kFloat16 || recipe.dtype == DataType::kBfloat16 ||
+        const bool number =
+            recipe.dtype == DataType::kFloat16 || recipe.dtype == DataType::kBfloat16 ||
             recipe.dtype == DataType::kFloat32;
         double value =
-            number ? static_cast<double>(random % 256 - 128) / 64 : static_cast<double>(random % 3 == 0);
+            number
+                ? static_cast<double>(random % 256 - 128) / 64
+                : static_cast<double>(random % 3 == 0);
         if (!recipe.values.empty()) {
             value = static_cast<double>(recipe.values[static_cast<size_t>(i)]);
         }
@@ -163,12 +174,14 @@ void *UploadLengths(const Recipe &recipe, Tensor &tensor, DeviceMemory &memory)
 double Difference(const void *address, DataType dtype, const std::vector<double> &expected)
 {
     std::vector<uint8_t> bytes(expected.size() * BytesOf(dtype));
-    if (aclrtMemcpy(bytes.data(), bytes.size(), address, bytes.size(), ACL_MEMCPY_DEVICE_TO_HOST) != ACL_SUCCESS) {
+    if (aclrtMemcpy(bytes.data(), bytes.size(), address, bytes.size(), ACL_MEMCPY_DEVICE_TO_HOST)
+        != ACL_SUCCESS) {
         return INFINITY;
     }
     double largest = 0;
     for (size_t i = 0; i < expected.size(); ++i) {
-        const double error = std::fabs(Decode(dtype, bytes.data() + i * BytesOf(dtype)) - expected[i]);
+        const double error =
+            std::fabs(Decode(dtype, bytes.data() + i * BytesOf(dtype)) - expected[i]);
         largest = error <= largest ? largest : error;  // a NaN stays
     }
     return largest;
@@ -222,7 +235,8 @@ int RunSample(int64_t cores)
     aclrtStream stream = nullptr;
     aclrtCreateStream(&stream);
     std::vector<std::string> warnings;
-    const Status status = Run(call, at, cores, stream, [&](size_t bytes) { return memory.Take(bytes); },
+    const Status status =
+        Run(call, at, cores, stream, [&](size_t bytes) { return memory.Take(bytes); },
         [&](const void *data, size_t bytes) { return memory.Copy(data, bytes); }, warnings);
     if (!status.Ok()) {
         std::fprintf(stderr, "%s: %s\n", status.error.c_str(), status.message.c_str());

@@ -1,4 +1,5 @@
-// Runs self_attention without an operator package: checks the call, plans it, launches the kernel function.
+// Runs self_attention without an operator package: checks the call, plans it, launches the kernel
+// function.
 #ifndef ATTNDSL_SELF_ATTENTION_RUN_H
 #define ATTNDSL_SELF_ATTENTION_RUN_H
 
@@ -29,15 +30,18 @@ struct Addresses {
     void * cacheVRef = nullptr;
 };
 
-// Device memory of so many bytes, and a copy of so many bytes there; null where there is none. Both have to live until
-// the stream has run. A copy is there when the function returns, in memory that nothing in the stream still uses.
+// Device memory of so many bytes, and a copy of so many bytes there; null where there is none. Both
+// have to live until
+// the stream has run. A copy is there when the function returns, in memory that nothing in the
+// stream still uses.
 using Allocate = std::function<void *(size_t)>;
 using CopyToDevice = std::function<void *(const void *, size_t)>;
 
 // The system's part at the start of every workspace.
 constexpr size_t kSystemWorkspace = 16 << 20;
 
-// A list of tensors as kernels decode it: per tensor the number of dimensions and the sizes, then the addresses. All
+// A list of tensors as kernels decode it: per tensor the number of dimensions and the sizes, then
+// the addresses. All
 // have as many dimensions: leading ones of size 1 may be left out.
 inline void *ListOnDevice(std::vector<Tensor> entries, const std::vector<void *> &addresses,
     const CopyToDevice &copy)
@@ -64,8 +68,10 @@ inline void *ListOnDevice(std::vector<Tensor> entries, const std::vector<void *>
 
 // Launches a call on at most `cores` cube cores. The stream still has to be synchronised.
 //
-// Where `plan.scheduleMode` is 1, all blocks wait for each other. A package tells the runtime, which starts them at
-// once; a direct launch cannot before CANN 9 (`__schedmode__(1)` in front of the kernel function). So `cores` must not
+// Where `plan.scheduleMode` is 1, all blocks wait for each other. A package tells the runtime,
+// which starts them at
+// once; a direct launch cannot before CANN 9 (`__schedmode__(1)` in front of the kernel function).
+// So `cores` must not
 // be more than the device has, nor may kernels in other streams hold some of them.
 inline Status Run(Call &call, const Addresses &at, int64_t cores, aclrtStream stream,
     const Allocate &allocate,
@@ -92,7 +98,8 @@ inline Status Run(Call &call, const Addresses &at, int64_t cores, aclrtStream st
             std::string(kOperator) + ": device memory for workspace and tiling data is missing");
     }
     const auto refused =
-        ACLRT_LAUNCH_KERNEL(self_attention_custom)(static_cast<uint32_t>(plan.tiling.blocks), stream,
+        ACLRT_LAUNCH_KERNEL(self_attention_custom)(static_cast<uint32_t>(plan.tiling.blocks),
+            stream,
         at.query,
         at.key,
         at.value,

@@ -1,4 +1,5 @@
-// The contract of self_attention, checked on the host before a launch. Plain C++17, no CANN headers.
+// The contract of self_attention, checked on the host before a launch. Plain C++17, no CANN
+// headers.
 // Document: ATB SelfAttentionOperation
 //
 // Every check stands where the spec declares it, and says what the spec's Python function says.
@@ -10,11 +11,11 @@
 //   attentionMask: must be at most 1, which hides (reads attentionMask)
 //   attentionMask: must not have entries below and above 0 (reads attentionMask)
 //   attentionMask: must hide the keys behind the query and nothing else (reads attentionMask)
-//   attentionMask: must hide what the compressed window hides and nothing else (reads attentionMask)
+//   attentionMask: must hide what the compressed window hides and nothing else (reads
+//   attentionMask)
 //   attentionMask: must hide what the window hides and nothing else (reads attentionMask)
-//   attentionMask: must have the bias of the compressed form on and below the diagonal, and hide above it (reads attentionMask)
-//   attentionMask: must have the bias of the compressed form on and below the diagonal, and hide above it (reads attentionMask)
-//   attentionMask: must have the bias of the compressed form on and below the diagonal, and hide above it (reads attentionMask)
+//   attentionMask: must have the bias of the compressed form on and below the diagonal, and hide
+//   above it (reads attentionMask)
 #ifndef ATTNDSL_SELF_ATTENTION_CHECK_H
 #define ATTNDSL_SELF_ATTENTION_CHECK_H
 
@@ -153,7 +154,8 @@ inline Status CheckRanges(const Call &call)
             "'UINT8', 6 or 'INT16', 7 or 'UINT16', 8 or 'UINT32', 9 or 'INT64', 10 or 'UINT64', 11 "
             "or 'DOUBLE', 12 or 'BOOL', 27 or 'BF16'"
                 + std::string("; "
-                    + NearestOf(call.outDataType, {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
+                    + NearestOf(call.outDataType,
+                        {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
     }
     if (!(call.headNum > 0)) {
         return Fail("RangeError", std::string(kOperator) + ": headNum: must be > 0, got " +
@@ -191,12 +193,14 @@ inline Status CheckRanges(const Call &call)
     if (call.kernelType != 0 && call.kernelType != 1) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": kernelType: " + Text(call.kernelType) + " is none of "
-            "0 or 'DEFAULT', 1 or 'HIGH_PRECISION'" + std::string("; " + NearestOf(call.kernelType, {0, 1})));
+            "0 or 'DEFAULT', 1 or 'HIGH_PRECISION'"
+                + std::string("; " + NearestOf(call.kernelType, {0, 1})));
     }
     if (call.clampType != 0 && call.clampType != 1) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": clampType: " + Text(call.clampType) + " is none of "
-            "0 or 'UNDEFINED', 1 or 'MIN_MAX'" + std::string("; " + NearestOf(call.clampType, {0, 1})));
+            "0 or 'UNDEFINED', 1 or 'MIN_MAX'"
+                + std::string("; " + NearestOf(call.clampType, {0, 1})));
     }
     if (call.clampMin != call.clampMin) {
         return Fail("RangeError",
@@ -281,7 +285,8 @@ inline Status CheckEarly(const Call &call)
             "use that operator");
     }
     // headNum: must be a multiple of kvHeadNum
-    if (call.kvHeadNum > 0 && !(call.kvHeadNum != 0 && Mod(call.headNum, call.kvHeadNum) == 0)) {
+    if (call.kvHeadNum > 0
+        && !(call.kvHeadNum != 0 && FloorMod(call.headNum, call.kvHeadNum) == 0)) {
         Values values;
         values.Add("headNum", call.headNum);
         values.Add("kvHeadNum", call.kvHeadNum);
@@ -500,13 +505,15 @@ inline Status CheckEarly(const Call &call)
             "leave value out");
     }
     // attentionMask: needed by a maskType (but for the window of a DECODER)
-    if (!(call.maskType == 0 || (call.calcType == 2 && call.maskType == 7)) && !call.attentionMask.given) {
+    if (!(call.maskType == 0 || (call.calcType == 2 && call.maskType == 7))
+        && !call.attentionMask.given) {
         return Violation("InputCountError", kOperator, "attentionMask",
             "needed by a maskType (but for the window of a DECODER)", Values{},
             "pass attentionMask");
     }
     // attentionMask: only for a maskType (but for the window of a DECODER)
-    if (!!(call.maskType == 0 || (call.calcType == 2 && call.maskType == 7)) && !!call.attentionMask.given) {
+    if (!!(call.maskType == 0 || (call.calcType == 2 && call.maskType == 7))
+        && !!call.attentionMask.given) {
         return Violation("InputCountError", kOperator, "attentionMask",
             "only for a maskType (but for the window of a DECODER)", Values{},
             "leave attentionMask out");
@@ -584,7 +591,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.attentionMask.given) {
         const DtypeRule rule{{DataType::kFloat16, DataType::kBfloat16},
             {}, {{"query", call.query.dtype}}};
-        const Status status = attndsl::CheckDtype(kOperator, "attentionMask", call.attentionMask.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "attentionMask", call.attentionMask.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -592,7 +600,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.tokenOffset.given) {
         const DtypeRule rule{{DataType::kInt32, DataType::kUint32},
             {DataType::kInt32, DataType::kUint32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "tokenOffset", call.tokenOffset.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "tokenOffset", call.tokenOffset.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -616,7 +625,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.batchStatus.given) {
         const DtypeRule rule{{DataType::kInt32, DataType::kUint32},
             {DataType::kInt32, DataType::kUint32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "batchStatus", call.batchStatus.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "batchStatus", call.batchStatus.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -704,11 +714,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             batch_, maxSeqLen_, {&layerNum_}, {
                 {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
                     {{1}, {1}, {maxSeqLen_}, {kvHeads_, headSize_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is "
+                    + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
                     {{1}, {maxSeqLen_}, {kvHeads_, headSize_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is "
+                    + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 1, "BNSD", {{1}, {1}, {kvHeads_}, {maxSeqLen_}, {headSize_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
@@ -721,11 +733,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         const Status status = solver.Match(Shaped{"cacheK"}, call.cacheK, {
                 {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
                     {{layerNum_}, {batch_}, {maxSeqLen_}, {kvHeads_, headSize_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is "
+                    + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
                     {{batch_}, {maxSeqLen_}, {kvHeads_, headSize_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is "
+                    + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 1, "BNSD",
                     {{layerNum_}, {batch_}, {kvHeads_}, {maxSeqLen_}, {headSize_}},
@@ -740,11 +754,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             batch_, maxSeqLen_, {&layerNum_}, {
                 {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
                     {{1}, {1}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is "
+                    + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
                     {{1}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is "
+                    + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 1, "BNSD", {{1}, {1}, {kvHeads_}, {maxSeqLen_}, {headSizeV_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
@@ -757,11 +773,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         const Status status = solver.Match(Shaped{"cacheV"}, call.cacheV, {
                 {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
                     {{layerNum_}, {batch_}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is "
+                    + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
                     {{batch_}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is "
+                    + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 1, "BNSD",
                     {{layerNum_}, {batch_}, {kvHeads_}, {maxSeqLen_}, {headSizeV_}},
@@ -778,16 +796,19 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 2, "per head", {{headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 1 || call.maskType == 2, "per batch", {{batch_}, {maskRows_}, {maskCols_}},
+                {call.maskType == 1 || call.maskType == 2, "per batch",
+                    {{batch_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 1 || call.maskType == 2, "full",
                     {{batch_}, {headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 3, "128", {{128}, {128}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 4 || call.maskType == 5 || call.maskType == 6, "256", {{256}, {256}},
+                {call.maskType == 4 || call.maskType == 5 || call.maskType == 6, "256",
+                    {{256}, {256}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 4 || call.maskType == 5, "columns", {{headNum_}, {maskRows_}, {128}},
+                {call.maskType == 4 || call.maskType == 5, "columns",
+                    {{headNum_}, {maskRows_}, {128}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 8, "512", {{512}, {512}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
@@ -848,7 +869,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         nTokens_.Define(0, "default");
     }
     if (!qRows_.Known() && batch_.Known() && call.seqLen.Readable()) {
-        qRows_.Define(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
+        qRows_.Define(
+            MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
             "default");
     }
     if (!newRows_.Known()) {
@@ -960,7 +982,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(sizes.headSize, " of headSizeV"));
     }
     // key: must have a multiple of 16 channels a row
-    if (call.key.given && !(Mod(sizes.kvHeads * sizes.headSize, 16) == 0)) {
+    if (call.key.given && !(FloorMod(sizes.kvHeads * sizes.headSize, 16) == 0)) {
         Values values;
         values.Add("kvHeads", sizes.kvHeads);
         values.Add("headSize", sizes.headSize);
@@ -969,7 +991,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestMultiples(sizes.kvHeads * sizes.headSize, 16, 0, " of kvHeads * headSize"));
     }
     // value: must have a multiple of 16 channels a row
-    if (call.key.given && !(Mod(sizes.kvHeads * sizes.headSizeV, 16) == 0)) {
+    if (call.key.given && !(FloorMod(sizes.kvHeads * sizes.headSizeV, 16) == 0)) {
         Values values;
         values.Add("kvHeads", sizes.kvHeads);
         values.Add("headSizeV", sizes.headSizeV);
@@ -990,14 +1012,17 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     if (call.seqLen.Readable()
         && call.logN.given
         && !(call.calcType == 2)
-        && !(sizes.maxLogN >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
+        && !(sizes.maxLogN
+            >= MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add("maxLogN", sizes.maxLogN);
         values.Add("max(seqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "logN",
             "must have an entry for each query token", values,
-            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
+            NearestLegal(
+                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
                 " of maxLogN"));
     }
     // logN: must have an entry for each batch row
@@ -1065,7 +1090,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // seqLen: must add up to the tokens of query
     if (call.seqLen.Readable()
         && sizes.query_layout == "packed"
-        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.nTokens)) {
+        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); })
+            == sizes.nTokens)) {
         Values values;
         values.Add("sum(seqLen[b] for b < batch)",
             SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -1077,7 +1103,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // seqLen: must add up to the tokens of key
     if (call.seqLen.Readable()
         && sizes.key_layout == "packed"
-        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.newRows)) {
+        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); })
+            == sizes.newRows)) {
         Values values;
         values.Add("sum(seqLen[b] for b < batch)",
             SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -1172,8 +1199,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 values.Add("maxSeqLen", sizes.maxSeqLen);
                 return Violation("LengthRangeError", kOperator, "tokenOffset",
                     "the cache must hold the window", values,
-                    NearestLegal(MinOf<int64_t, int64_t>(call.tokenOffset.GetValue(b), call.windowSize),
-                        " of maxSeqLen"));
+                    NearestLegal(MinOf<int64_t,
+                        int64_t>(call.tokenOffset.GetValue(b), call.windowSize), " of maxSeqLen"));
             }
         }
     }
@@ -1204,14 +1231,17 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             || sizes.attentionMask_layout == "per head"
             || sizes.attentionMask_layout == "full"
             || sizes.attentionMask_layout == "columns")
-        && !(sizes.maskRows >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
+        && !(sizes.maskRows
+            >= MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add("maskRows", sizes.maskRows);
         values.Add("max(seqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "attentionMask",
             "must have a row for each query", values,
-            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
+            NearestLegal(
+                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
                 " of maskRows"));
     }
     // attentionMask: must have a column for each key
@@ -1222,7 +1252,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             || sizes.attentionMask_layout == "per batch"
             || sizes.attentionMask_layout == "per head"
             || sizes.attentionMask_layout == "full")
-        && !(sizes.maskCols >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given
+        && !(sizes.maskCols
+            >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given
             ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
             : call.tokenOffset.GetValue(b); }))) {
         Values values;
@@ -1232,11 +1263,14 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             : "max(tokenOffset[b] for b < batch)",
             MaxOver(sizes.batch,
                 [&](int64_t b) -> int64_t { return call.batchStatus.given
-                    ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
+                    ? (call.batchStatus.GetValue(b) == 0
+                        ? int64_t(0)
+                        : call.tokenOffset.GetValue(b))
                     : call.tokenOffset.GetValue(b); }));
         return Violation("ShapeError", kOperator, "attentionMask",
             "must have a column for each key", values,
-            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given
+            NearestLegal(
+                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given
                 ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
                 : call.tokenOffset.GetValue(b); }),
                 " of maskCols"));
@@ -1246,7 +1280,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         && call.attentionMask.given
         && sizes.attentionMask_layout == "128"
         && call.isTriuMask == 0
-        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) <= 128)) {
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); })
+            <= 128)) {
         Values values;
         values.Add("max(seqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -1269,7 +1304,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             : "max(tokenOffset[b] for b < batch)",
             MaxOver(sizes.batch,
                 [&](int64_t b) -> int64_t { return call.batchStatus.given
-                    ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
+                    ? (call.batchStatus.GetValue(b) == 0
+                        ? int64_t(0)
+                        : call.tokenOffset.GetValue(b))
                     : call.tokenOffset.GetValue(b); }));
         return Violation("ShapeError", kOperator, "attentionMask",
             "needs isTriuMask for more than 128 keys", values,
@@ -1290,7 +1327,8 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     return Status{};
 }
 
-// A call as its contract wants it, or the first mistake; what is only advised against is left in `warnings`.
+// A call as its contract wants it, or the first mistake; what is only advised against is left in
+// `warnings`.
 inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
 {
     static_cast<void>(warnings);

@@ -1,4 +1,5 @@
-// SelfAttentionCustom: operator definition, shape and dtype inference, and tiling of self_attention.
+// SelfAttentionCustom: operator definition, shape and dtype inference, and tiling of
+// self_attention.
 // Contract: ATB SelfAttentionOperation
 #include "self_attention_launch.h"
 #include "tiling/platform/platform_ascendc.h"
@@ -158,7 +159,8 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
         return ge::GRAPH_FAILED;
     }
     *tiling = plan.tiling;
-    workspace[0] = platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
+    workspace[0] =
+        platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
     context->SetTilingKey(plan.key);
     context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks));
     context->SetScheduleMode(plan.scheduleMode);

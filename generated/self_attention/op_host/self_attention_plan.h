@@ -1,12 +1,92 @@
-// How self_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How self_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no
+// CANN headers.
 #ifndef ATTNDSL_SELF_ATTENTION_PLAN_H
 #define ATTNDSL_SELF_ATTENTION_PLAN_H
 
 #include <cstdint>
 
 #include "../op_kernel/self_attention_tiling.h"
+#include "arithmetic.h"
 
 namespace self_attention_host {
+
+// What numbers of a problem stand for.
+namespace values {
+struct QueryDtype {
+    static constexpr int64_t kFloat16 = 0;
+    static constexpr int64_t kBfloat16 = 1;
+};
+struct QueryLayout {
+    static constexpr int64_t kPacked = 0;
+    static constexpr int64_t kPadded = 1;
+    static constexpr int64_t kBnsd = 2;
+};
+struct KeyLayout {
+    static constexpr int64_t kPacked = 0;
+    static constexpr int64_t kPadded = 1;
+};
+struct ValueLayout {
+    static constexpr int64_t kPacked = 0;
+    static constexpr int64_t kPadded = 1;
+};
+struct CacheKLayout {
+    static constexpr int64_t kLayers = 0;
+    static constexpr int64_t kLayer = 1;
+    static constexpr int64_t kBnsd = 2;
+};
+struct CacheVLayout {
+    static constexpr int64_t kLayers = 0;
+    static constexpr int64_t kLayer = 1;
+    static constexpr int64_t kBnsd = 2;
+};
+struct AttentionMaskLayout {
+    static constexpr int64_t kSquare = 0;
+    static constexpr int64_t kPerHead = 1;
+    static constexpr int64_t kPerBatch = 2;
+    static constexpr int64_t kFull = 3;
+    static constexpr int64_t kColumns = 6;
+};
+struct OutputLayout {
+    static constexpr int64_t kPacked = 0;
+    static constexpr int64_t kPadded = 1;
+    static constexpr int64_t kBnsd = 2;
+};
+struct CalcType {
+    static constexpr int64_t kUndefined = 0;
+    static constexpr int64_t kEncoder = 1;
+    static constexpr int64_t kDecoder = 2;
+    static constexpr int64_t kPaEncoder = 3;
+    static constexpr int64_t kPrefixEncoder = 4;
+};
+struct KernelType {
+    static constexpr int64_t kDefault = 0;
+    static constexpr int64_t kHighPrecision = 1;
+};
+struct ClampType {
+    static constexpr int64_t kUndefined = 0;
+    static constexpr int64_t kMinMax = 1;
+};
+struct MaskType {
+    static constexpr int64_t kUndefined = 0;
+    static constexpr int64_t kNorm = 1;
+    static constexpr int64_t kAlibi = 2;
+    static constexpr int64_t kNormCompress = 3;
+    static constexpr int64_t kAlibiCompress = 4;
+    static constexpr int64_t kAlibiCompressSqrt = 5;
+    static constexpr int64_t kAlibiCompressLeftAlign = 6;
+    static constexpr int64_t kSlidingWindowNorm = 7;
+    static constexpr int64_t kSlidingWindowCompress = 8;
+    static constexpr int64_t kCausalMask = 9;
+};
+struct InputLayoutValue {
+    static constexpr int64_t kBsnd = 0;
+    static constexpr int64_t kBnsd = 1;
+};
+struct CacheType {
+    static constexpr int64_t kNorm = 0;
+    static constexpr int64_t kSwa = 1;
+};
+}  // namespace values
 
 // What the launch depends on.
 struct Problem {
@@ -29,7 +109,8 @@ struct Problem {
     int64_t cacheKSplit = 0;  // split(cacheK)
     int64_t cacheVSplit = 0;  // split(cacheV)
     int64_t inputLayoutValue = 0;  // inputLayout
-    // layout(attentionMask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    // layout(attentionMask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6:
+    // columns, 7: 512
     int64_t attentionMaskLayout = 0;
     int64_t calcType = 0;  // calcType
     int64_t kvHeads = 0;  // size kvHeads of the contract
@@ -53,7 +134,8 @@ struct Problem {
     int64_t newRows = 0;  // size newRows of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -69,13 +151,27 @@ inline SelfAttentionTiling OneBlock()
     return tiling;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128KeyValue(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+// What the launches of the kernels differ in. A form tells which of several expressions some fields
+// have.
+struct Kernel {
+    SelfAttentionTilingKey key;
+    uint32_t scheduleMode;
+    // of rowTotal, outputStrideN, queryStrideN, queryElements, workspaceBytes
+    int32_t rowTotalForm;
+    // of cacheKStrideT, cacheKStrideK, cacheKStrideB, cacheVStrideT, cacheVStrideK, cacheVStrideB
+    int32_t cacheKStrideTForm;
+    int32_t attentionMaskPitch0Form;  // of attentionMaskPitch0
+    int32_t factorMultiplyForm;  // of factorMultiply
+    int32_t attentionMaskPitch1Form;  // of attentionMaskPitch1
+};
 
+// The tiling data of a launch; a kernel reads the fields that it needs.
+inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+{
+    using attndsl::MinOf;
+    using attndsl::MaxOf;
+    using attndsl::CeilDiv;
+    using attndsl::RoundUp;
     SelfAttentionTiling tiling{};
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
@@ -85,47 +181,101 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValue(const Problem &problem)
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
+    if (kernel.rowTotalForm == 0) {
+        tiling.rowTotal = problem.nTokens * problem.headNum;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
+    }
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    if (kernel.cacheKStrideTForm == 0) {
+        tiling.cacheKStrideT =
+            problem.cacheKLayout == values::CacheKLayout::kLayers
+                ? problem.kvHeads * problem.headSizeValue
+                : problem.headSizeValue;
+    } else if (kernel.cacheKStrideTForm == 1) {
+        tiling.cacheKStrideT = problem.kvHeads * problem.headSizeValue;
+    }
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
+        problem.cacheKLayout == values::CacheKLayout::kLayers
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    if (kernel.cacheKStrideTForm == 0) {
+        tiling.cacheKStrideK =
+            problem.cacheKLayout == values::CacheKLayout::kLayers
+                ? problem.headSizeValue
+                : problem.maxSeqLen * problem.headSizeValue;
+        tiling.cacheKStrideB =
+            problem.cacheKLayout == values::CacheKLayout::kLayers
+                ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+                : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    } else if (kernel.cacheKStrideTForm == 1) {
+        tiling.cacheKStrideK = problem.headSizeValue;
+        tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue);
+    }
     tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    if (kernel.cacheKStrideTForm == 0) {
+        tiling.cacheVStrideT =
+            problem.cacheVLayout == values::CacheVLayout::kLayers
+                ? problem.kvHeads * problem.headSizeV
+                : problem.headSizeV;
+    } else if (kernel.cacheKStrideTForm == 1) {
+        tiling.cacheVStrideT = problem.kvHeads * problem.headSizeV;
+    }
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
+        problem.cacheVLayout == values::CacheVLayout::kLayers
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
+    if (kernel.cacheKStrideTForm == 0) {
+        tiling.cacheVStrideK =
+            problem.cacheVLayout == values::CacheVLayout::kLayers
+                ? problem.headSizeV
+                : problem.maxSeqLen * problem.headSizeV;
+        tiling.cacheVStrideB =
+            problem.cacheVLayout == values::CacheVLayout::kLayers
+                ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
+                : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
+    } else if (kernel.cacheKStrideTForm == 1) {
+        tiling.cacheVStrideK = problem.headSizeV;
+        tiling.cacheVStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeV);
+    }
     tiling.valueStrideK = problem.headSizeV;
     tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
+    if (kernel.rowTotalForm == 0) {
+        tiling.outputStrideN = problem.headSizeV;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.outputStrideN =
+            problem.outputLayout == values::OutputLayout::kPadded
+                ? problem.headSizeV
+                : problem.qRows * problem.headSizeV;
+    }
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
+    if (kernel.rowTotalForm == 0) {
+        tiling.queryStrideN = problem.headSizeValue;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.queryStrideN =
+            problem.queryLayout == values::QueryLayout::kPadded
+                ? problem.headSizeValue
+                : problem.qRows * problem.headSizeValue;
+    }
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
+    if (kernel.rowTotalForm == 0) {
+        tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.queryElements =
+            problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
+    }
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -143,1465 +293,97 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValue(const Problem &problem)
     tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.attentionMaskPitch0 = problem.maskCols;
-    tiling.factorMultiply =
-        problem.kernelType == 1
-            && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
-            && (problem.maskType == 1
-                || problem.maskType == 3
-                || problem.maskType == 7
-                || problem.maskType == 8)
-            ? -3e+38f
-            : 1.0f;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.cacheKStrideK = problem.headSizeValue;
-    tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideK = problem.headSizeV;
-    tiling.cacheVStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    if (kernel.rowTotalForm == 0) {
+        tiling.workspaceBytes =
+            tiling.scaledQueryOffset
+                + RoundUp((problem.qScale != 1.0f
+                    ? problem.nTokens * problem.headNum * problem.headSizeValue
+                    : 0) * 2,
+                    512);
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.workspaceBytes =
+            tiling.scaledQueryOffset
+                + RoundUp((problem.qScale != 1.0f
+                    ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue
+                    : 0) * 2,
+                    512);
+    }
+    if (kernel.attentionMaskPitch0Form == 0) {
+        tiling.attentionMaskPitch0 = problem.maskCols;
+    } else if (kernel.attentionMaskPitch0Form == 1) {
+        tiling.attentionMaskPitch0 = problem.maskRows * problem.maskCols;
+    } else if (kernel.attentionMaskPitch0Form == 2) {
+        tiling.attentionMaskPitch0 = problem.headNum * problem.maskRows * problem.maskCols;
+    }
+    if (kernel.factorMultiplyForm == 0) {
+        tiling.factorMultiply =
+            problem.kernelType == values::KernelType::kHighPrecision
+                && (problem.calcType == values::CalcType::kUndefined
+                    || problem.calcType == values::CalcType::kEncoder
+                    || problem.calcType == values::CalcType::kPaEncoder)
+                && (problem.maskType == values::MaskType::kNorm
+                    || problem.maskType == values::MaskType::kNormCompress
+                    || problem.maskType == values::MaskType::kSlidingWindowNorm
+                    || problem.maskType == values::MaskType::kSlidingWindowCompress)
+                ? -3e+38f
+                : 1.0f;
+    } else if (kernel.factorMultiplyForm == 1) {
+        tiling.factorMultiply =
+            (problem.maskType == values::MaskType::kNorm
+                || problem.maskType == values::MaskType::kNormCompress
+                || problem.maskType == values::MaskType::kSlidingWindowNorm
+                || problem.maskType == values::MaskType::kSlidingWindowCompress)
+                ? -3e+38f
+                : 1.0f;
+    }
     tiling.windowSize = problem.windowSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128KeyValueClampTypeMINMAX(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.attentionMaskPitch0 = problem.maskCols;
-    tiling.factorMultiply =
-        problem.kernelType == 1
-            && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
-            && (problem.maskType == 1
-                || problem.maskType == 3
-                || problem.maskType == 7
-                || problem.maskType == 8)
-            ? -3e+38f
-            : 1.0f;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
     tiling.outputStrideB =
-        problem.outputLayout == 1
+        problem.outputLayout == values::OutputLayout::kPadded
             ? problem.qRows * (problem.headNum * problem.headSizeV)
             : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 1 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 1 ? problem.headNum * problem.headSizeV : problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
+    tiling.outputStrideQ =
+        problem.outputLayout == values::OutputLayout::kPadded
+            ? problem.headNum * problem.headSizeV
+            : problem.headSizeV;
     tiling.positions = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
+    tiling.queryStrideQ =
+        problem.queryLayout == values::QueryLayout::kPadded
+            ? problem.headNum * problem.headSizeValue
+            : problem.headSizeValue;
     tiling.queryStrideB =
-        problem.queryLayout == 1
+        problem.queryLayout == values::QueryLayout::kPadded
             ? problem.qRows * (problem.headNum * problem.headSizeValue)
             : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.attentionMaskPitch0 = problem.maskRows * problem.maskCols;
-    tiling.attentionMaskPitch1 = problem.maskCols;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.attentionMaskPitch0 = problem.maskRows * problem.maskCols;
-    tiling.attentionMaskPitch1 = problem.maskCols;
-    tiling.factorMultiply =
-        problem.kernelType == 1
-            && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
-            && (problem.maskType == 1
-                || problem.maskType == 3
-                || problem.maskType == 7
-                || problem.maskType == 8)
-            ? -3e+38f
-            : 1.0f;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.attentionMaskPitch0 = problem.headNum * problem.maskRows * problem.maskCols;
-    tiling.attentionMaskPitch1 = problem.maskRows * problem.maskCols;
+    if (kernel.attentionMaskPitch1Form == 0) {
+        tiling.attentionMaskPitch1 = problem.maskCols;
+    } else if (kernel.attentionMaskPitch1Form == 1) {
+        tiling.attentionMaskPitch1 = problem.maskRows * problem.maskCols;
+    }
     tiling.attentionMaskPitch2 = problem.maskCols;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.windowSize = problem.windowSize;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128KeyValueKeyPaddedValuePadded(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
     tiling.keyStrideB = problem.newRows * (problem.kvHeads * problem.headSizeValue);
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
     tiling.valueStrideB = problem.newRows * (problem.kvHeads * problem.headSizeV);
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
+    tiling.cacheKIsLayers = problem.cacheKLayout == values::CacheKLayout::kLayers;
+    tiling.cacheVIsLayers = problem.cacheVLayout == values::CacheVLayout::kLayers;
     return tiling;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128KeyValueQueryPadded(const Problem &problem)
+// A launch of a kernel, whose tiling data is `tiling`.
+inline Plan PlanOf(const Kernel &kernel, const SelfAttentionTiling &tiling)
 {
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideB =
-        problem.outputLayout == 1
-            ? problem.qRows * (problem.headNum * problem.headSizeV)
-            : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 1 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 1 ? problem.headNum * problem.headSizeV : problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.positions = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
-    tiling.queryStrideB =
-        problem.queryLayout == 1
-            ? problem.qRows * (problem.headNum * problem.headSizeValue)
-            : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
+    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    plan.tiling.key = plan.key;
+    return plan;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.attentionMaskPitch0 = problem.maskCols;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileFloat16D128E128CacheKListCacheVList(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.cacheKIsLayers = problem.cacheKLayout == 0;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.cacheVIsLayers = problem.cacheVLayout == 0;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.attentionMaskPitch0 = problem.maskCols;
-    tiling.factorMultiply =
-        (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
-            ? -3e+38f
-            : 1.0f;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.attentionMaskPitch0 = problem.maskCols;
-    tiling.factorMultiply =
-        (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
-            ? -3e+38f
-            : 1.0f;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.outputStrideB =
-        problem.outputLayout == 1
-            ? problem.qRows * (problem.headNum * problem.headSizeV)
-            : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 1 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 1 ? problem.headNum * problem.headSizeV : problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.positions = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
-    tiling.queryStrideB =
-        problem.queryLayout == 1
-            ? problem.qRows * (problem.headNum * problem.headSizeValue)
-            : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
-    tiling.cacheKStrideB =
-        problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.attentionMaskPitch0 = problem.maskRows * problem.maskCols;
-    tiling.attentionMaskPitch1 = problem.maskCols;
-    tiling.factorMultiply =
-        (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
-            ? -3e+38f
-            : 1.0f;
-    tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
-    tiling.cacheVStrideB =
-        problem.cacheVLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
-    tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.scaledQueryOffset
-            + RoundUp((problem.qScale != 1.0f
-                ? problem.nTokens * problem.headNum * problem.headSizeValue
-                : 0) * 2,
-                512);
-    return tiling;
-}
-
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
+    using Key = SelfAttentionTilingKey;
     // self_attention_float16_d128_e128_key_value
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -1609,24 +391,26 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{385801121600003080, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValue, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -1634,26 +418,27 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 0 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kSquare &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{64595551100007080, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -1661,24 +446,23 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven != 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout == 1 &&
-        problem.cacheVLayout == 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
-        problem.inputLayoutValue == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout == values::CacheKLayout::kLayer &&
+        problem.cacheVLayout == values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.inputLayoutValue == values::InputLayoutValue::kBsnd &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0) {
-        Plan plan{274490037500011080, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 1, 0, 1, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_logN
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -1686,51 +470,55 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven != 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.calcType != 2 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.calcType != values::CalcType::kDecoder &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{405326239300019080, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueLogN, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.calcType != 2 &&
-        (problem.maskType == 7 || problem.maskType == 8) &&
-        problem.clampType == 0 &&
-        problem.cacheType == 1 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.calcType != values::CalcType::kDecoder &&
+        (problem.maskType == values::MaskType::kSlidingWindowNorm
+            || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kSwa &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{252771030800003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_clampType_MIN_MAX
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -1738,25 +526,26 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 1 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kMinMax &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{107688706400003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueClampTypeMINMAX(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven == 0 &&
@@ -1764,26 +553,25 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout != 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 0 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout != values::QueryLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kSquare &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{141286857800004080, 1,
-            empty
-                ? OneBlock()
-                : TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven == 0 &&
@@ -1791,22 +579,24 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{48362329400000080, 1, empty ? OneBlock() : TileFloat16D128E128(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -1814,28 +604,27 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 1 &&
-        problem.maskType == 2 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kPerHead &&
+        problem.maskType == values::MaskType::kAlibi &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{113020822100007080, 1,
-            empty
-                ? OneBlock()
-                : TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -1843,28 +632,27 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 2 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kPerBatch &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{70660474900007080, 1,
-            empty
-                ? OneBlock()
-                : TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -1872,78 +660,81 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 3 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kFull &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{74364683200007080, 1,
-            empty
-                ? OneBlock()
-                : TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 1, 0, 0, 2, 0, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_maskType_NORM_COMPRESS
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.maskType == 3 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.maskType == values::MaskType::kNormCompress &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{171670734100003080, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.calcType != 2 &&
-        (problem.maskType == 7 || problem.maskType == 8) &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.calcType != values::CalcType::kDecoder &&
+        (problem.maskType == values::MaskType::kSlidingWindowNorm
+            || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{86315166000003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_key_padded_value_padded
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -1951,25 +742,26 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 1 &&
-        problem.valueLayout == 1 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPadded &&
+        problem.valueLayout == values::ValueLayout::kPadded &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{90451218200003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueKeyPaddedValuePadded(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueKeyPaddedValuePadded, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_query_padded
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -1977,25 +769,26 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout != 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout != values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{134757375400003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueQueryPadded(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueQueryPadded, 1, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2003,26 +796,27 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 0 &&
-        problem.maskType == 2 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kSquare &&
+        problem.maskType == values::MaskType::kAlibi &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{115889443200007080, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_cacheK_list_cacheV_list
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven == 0 &&
@@ -2030,23 +824,24 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 1 &&
         problem.cacheVSplit == 1 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{282588125900000080, 1,
-            empty ? OneBlock() : TileFloat16D128E128CacheKListCacheVList(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128CacheKListCacheVList, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2054,24 +849,26 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{385801121600003081, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValue, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2079,26 +876,27 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 0 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kSquare &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{64595551100007081, 1,
-            empty ? OneBlock() : TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 1, 0, 0, 0, 1, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2106,24 +904,23 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven != 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout == 1 &&
-        problem.cacheVLayout == 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
-        problem.inputLayoutValue == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout == values::CacheKLayout::kLayer &&
+        problem.cacheVLayout == values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.inputLayoutValue == values::InputLayoutValue::kBsnd &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0) {
-        Plan plan{274490037500011081, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 1, 0, 1, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_logN
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2131,51 +928,55 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven != 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.calcType != 2 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.calcType != values::CalcType::kDecoder &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{405326239300019081, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueLogN, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.calcType != 2 &&
-        (problem.maskType == 7 || problem.maskType == 8) &&
-        problem.clampType == 0 &&
-        problem.cacheType == 1 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.calcType != values::CalcType::kDecoder &&
+        (problem.maskType == values::MaskType::kSlidingWindowNorm
+            || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kSwa &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{252771030800003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_clampType_MIN_MAX
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2183,25 +984,26 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 1 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kMinMax &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{107688706400003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueClampTypeMINMAX(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven == 0 &&
@@ -2209,26 +1011,25 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout != 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 0 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout != values::QueryLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kSquare &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{141286857800004081, 1,
-            empty
-                ? OneBlock()
-                : TileBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 1, 0, 0, 1, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven == 0 &&
@@ -2236,22 +1037,24 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{48362329400000081, 1, empty ? OneBlock() : TileFloat16D128E128(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2259,28 +1062,27 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 1 &&
-        problem.maskType == 2 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kPerHead &&
+        problem.maskType == values::MaskType::kAlibi &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{113020822100007081, 1,
-            empty
-                ? OneBlock()
-                : TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2288,28 +1090,27 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 2 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kPerBatch &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{70660474900007081, 1,
-            empty
-                ? OneBlock()
-                : TileBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 1, 1, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2317,78 +1118,81 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 3 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kFull &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{74364683200007081, 1,
-            empty
-                ? OneBlock()
-                : TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 1, 0, 0, 2, 0, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_maskType_NORM_COMPRESS
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.maskType == 3 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.maskType == values::MaskType::kNormCompress &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{171670734100003081, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.calcType != 2 &&
-        (problem.maskType == 7 || problem.maskType == 8) &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.calcType != values::CalcType::kDecoder &&
+        (problem.maskType == values::MaskType::kSlidingWindowNorm
+            || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{86315166000003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2396,25 +1200,26 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 1 &&
-        problem.valueLayout == 1 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPadded &&
+        problem.valueLayout == values::ValueLayout::kPadded &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{90451218200003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueKeyPaddedValuePadded(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_query_padded
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2422,25 +1227,26 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout != 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout != values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{134757375400003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueQueryPadded(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueQueryPadded, 1, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven != 0 &&
@@ -2448,26 +1254,27 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.keyLayout == 0 &&
-        problem.valueLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.attentionMaskLayout == 0 &&
-        problem.maskType == 2 &&
-        problem.clampType == 0 &&
-        problem.cacheType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.keyLayout == values::KeyLayout::kPacked &&
+        problem.valueLayout == values::ValueLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.attentionMaskLayout == values::AttentionMaskLayout::kSquare &&
+        problem.maskType == values::MaskType::kAlibi &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{115889443200007081, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.keyGiven == 0 &&
@@ -2475,20 +1282,21 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
-        problem.queryLayout == 0 &&
-        problem.cacheKLayout != 1 &&
-        problem.cacheVLayout != 1 &&
-        problem.cacheType == 0 &&
-        problem.maskType == 0 &&
-        problem.clampType == 0 &&
+        problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.cacheKLayout != values::CacheKLayout::kLayer &&
+        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 1 &&
         problem.cacheVSplit == 1 &&
-        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{282588125900000081, 1,
-            empty ? OneBlock() : TileFloat16D128E128CacheKListCacheVList(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128CacheKListCacheVList, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};
 }

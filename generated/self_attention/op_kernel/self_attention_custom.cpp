@@ -4,10 +4,12 @@
  * Contract: ATB SelfAttentionOperation
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer.
+ * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
+ * null pointer.
  * The tiling key tells which specialisation a call needs; the host picks it in
  * op_host/self_attention_plan.h.
- * A package has one binary for each dtype column of the definition, whose build tells the dtype: kernels of
+ * A package has one binary for each dtype column of the definition, whose build tells the dtype:
+ * kernels of
  * others stay out of it.
  */
 #include "kernel_operator.h"
@@ -59,14 +61,15 @@ __aicore__ inline GM_ADDR OnlyTensor(GM_ADDR list)
     return reinterpret_cast<GM_ADDR>(tensors.GetDataPtr<uint8_t>(0));
 }
 
-extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_ADDR key, GM_ADDR value,
-    GM_ADDR cacheK, GM_ADDR cacheV, GM_ADDR attentionMask, GM_ADDR tokenOffset, GM_ADDR seqLen,
-    GM_ADDR layerId, GM_ADDR batchStatus, GM_ADDR logN, GM_ADDR output, GM_ADDR cacheKRef, GM_ADDR cacheVRef,
-    GM_ADDR workspace, GM_ADDR tiling)
+extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_ADDR key,
+    GM_ADDR value, GM_ADDR cacheK, GM_ADDR cacheV, GM_ADDR attentionMask, GM_ADDR tokenOffset,
+    GM_ADDR seqLen, GM_ADDR layerId, GM_ADDR batchStatus, GM_ADDR logN, GM_ADDR output,
+    GM_ADDR cacheKRef, GM_ADDR cacheVRef, GM_ADDR workspace, GM_ADDR tiling)
 {
     REGISTER_TILING_DEFAULT(SelfAttentionTiling);
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     GET_TILING_DATA_WITH_STRUCT(SelfAttentionTiling, tilingData, tiling);
+    using Key = SelfAttentionTilingKey;  // CANN's build reads keys as numbers, no names
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
     static_cast<void>(cacheKRef);  // no kernel here reads it
     static_cast<void>(cacheVRef);  // no kernel here reads it
@@ -74,125 +77,256 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     GM_ADDR cacheVOnly = OnlyTensor(cacheV);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(385801121600003080)) {
-        self_attention_d128_e128_key_value::Run<half>(query, key, value, cacheKOnly, cacheVOnly, tokenOffset,
-            seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(385801121600003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValue));
+        namespace chosen = self_attention_d128_e128_key_value;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007080)) {
-        self_attention_d128_e128_key_value_attentionMask_maskType_NORM::Run<half>(query, key, value,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
+        static_assert(64595551100007080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274490037500011080)) {
-        self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run<half>(query, key, value,
-            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
-            tilingData);
+        static_assert(274490037500011080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer));
+        namespace chosen = self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+            batchStatus, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(405326239300019080)) {
-        self_attention_d128_e128_key_value_logN::Run<half>(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, logN, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(252771030800003080)) {
-        self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run<half>(query, key,
-            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(107688706400003080)) {
-        self_attention_d128_e128_key_value_clampType_MIN_MAX::Run<half>(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(141286857800004080)) {
-        self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run<half>(query,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
-    } else if (TILING_KEY_IS(48362329400000080)) {
-        self_attention_d128_e128::Run<half>(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+        static_assert(405326239300019080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueLogN));
+        namespace chosen = self_attention_d128_e128_key_value_logN;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, logN,
             output, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(252771030800003080)) {
+        static_assert(252771030800003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM));
+        namespace chosen =
+            self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(107688706400003080)) {
+        static_assert(107688706400003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueClampTypeMINMAX));
+        namespace chosen = self_attention_d128_e128_key_value_clampType_MIN_MAX;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(141286857800004080)) {
+        static_assert(141286857800004080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM));
+        namespace chosen =
+            self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId,
+            output, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(48362329400000080)) {
+        static_assert(48362329400000080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128));
+        namespace chosen = self_attention_d128_e128;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007080)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run<half>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        static_assert(113020822100007080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI));
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007080)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run<half>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        static_assert(70660474900007080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM));
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007080)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run<half>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        static_assert(74364683200007080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003080)) {
-        self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::Run<half>(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(171670734100003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS));
+        namespace chosen = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(86315166000003080)) {
-        self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run<half>(query, key, value,
-            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(86315166000003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS));
+        namespace chosen = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003080)) {
-        self_attention_d128_e128_key_value_key_padded_value_padded::Run<half>(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(90451218200003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueKeyPaddedValuePadded));
+        namespace chosen = self_attention_d128_e128_key_value_key_padded_value_padded;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003080)) {
-        self_attention_d128_e128_key_value_query_padded::Run<half>(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(134757375400003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueQueryPadded));
+        namespace chosen = self_attention_d128_e128_key_value_query_padded;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007080)) {
-        self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::Run<half>(query, key, value,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
+        static_assert(115889443200007080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(282588125900000080)) {
-        self_attention_d128_e128_cacheK_list_cacheV_list::Run<half>(query, cacheK, cacheV, tokenOffset,
-            seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(282588125900000080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128CacheKListCacheVList));
+        namespace chosen = self_attention_d128_e128_cacheK_list_cacheV_list;
+        chosen::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, cacheK, cacheV, tokenOffset, seqLen, layerId, output, userWorkspace,
+            tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(385801121600003081)) {
-        self_attention_d128_e128_key_value::Run<bfloat16_t>(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(385801121600003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValue));
+        namespace chosen = self_attention_d128_e128_key_value;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007081)) {
-        self_attention_d128_e128_key_value_attentionMask_maskType_NORM::Run<bfloat16_t>(query, key, value,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
+        static_assert(64595551100007081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274490037500011081)) {
-        self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run<bfloat16_t>(query, key,
-            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
-            tilingData);
+        static_assert(274490037500011081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer));
+        namespace chosen = self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+            batchStatus, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(405326239300019081)) {
-        self_attention_d128_e128_key_value_logN::Run<bfloat16_t>(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, logN, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(252771030800003081)) {
-        self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run<bfloat16_t>(query,
-            key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
-    } else if (TILING_KEY_IS(107688706400003081)) {
-        self_attention_d128_e128_key_value_clampType_MIN_MAX::Run<bfloat16_t>(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(141286857800004081)) {
-        self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run<bfloat16_t>(query,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
-    } else if (TILING_KEY_IS(48362329400000081)) {
-        self_attention_d128_e128::Run<bfloat16_t>(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+        static_assert(405326239300019081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueLogN));
+        namespace chosen = self_attention_d128_e128_key_value_logN;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, logN,
             output, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(252771030800003081)) {
+        static_assert(252771030800003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM));
+        namespace chosen =
+            self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(107688706400003081)) {
+        static_assert(107688706400003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueClampTypeMINMAX));
+        namespace chosen = self_attention_d128_e128_key_value_clampType_MIN_MAX;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(141286857800004081)) {
+        static_assert(141286857800004081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM));
+        namespace chosen =
+            self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId,
+            output, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(48362329400000081)) {
+        static_assert(48362329400000081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128));
+        namespace chosen = self_attention_d128_e128;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007081)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run<bfloat16_t>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        static_assert(113020822100007081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI));
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007081)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run<bfloat16_t>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        static_assert(70660474900007081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM));
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007081)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run<bfloat16_t>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        static_assert(74364683200007081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003081)) {
-        self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::Run<bfloat16_t>(query, key, value,
-            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(171670734100003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS));
+        namespace chosen = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(86315166000003081)) {
-        self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run<bfloat16_t>(query, key,
-            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(86315166000003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS));
+        namespace chosen = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003081)) {
-        self_attention_d128_e128_key_value_key_padded_value_padded::Run<bfloat16_t>(query, key, value,
-            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(90451218200003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded));
+        namespace chosen = self_attention_d128_e128_key_value_key_padded_value_padded;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003081)) {
-        self_attention_d128_e128_key_value_query_padded::Run<bfloat16_t>(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(134757375400003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueQueryPadded));
+        namespace chosen = self_attention_d128_e128_key_value_query_padded;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007081)) {
-        self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::Run<bfloat16_t>(query, key, value,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
+        static_assert(115889443200007081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(282588125900000081)) {
-        self_attention_d128_e128_cacheK_list_cacheV_list::Run<bfloat16_t>(query, cacheK, cacheV, tokenOffset,
-            seqLen, layerId, output, userWorkspace, tilingData);
+        static_assert(282588125900000081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128CacheKListCacheVList));
+        namespace chosen = self_attention_d128_e128_cacheK_list_cacheV_list;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, cacheK, cacheV, tokenOffset, seqLen, layerId, output, userWorkspace,
+            tilingData);
     }
 #endif
 }

@@ -29,13 +29,15 @@
  *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, raises kOutRingReady
  *   AIV  UpdateTile    tile t - 2  waits for kOutRingReady
  *
- * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
+ * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
+ * kernel does
  * not rely on the compiler's automatic synchronisation.
  */
 #ifndef ATTNDSL_SELF_ATTENTION_D128_E128_KEY_VALUE_MASKTYPE_NORM_COMPRESS_H
 #define ATTNDSL_SELF_ATTENTION_D128_E128_KEY_VALUE_MASKTYPE_NORM_COMPRESS_H
 
 #include "kernel_operator.h"
+#include "attndsl_kernel.h"
 #include "self_attention_tiling.h"
 
 namespace self_attention_d128_e128_key_value_maskType_NORM_COMPRESS {
@@ -53,71 +55,97 @@ constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at mos
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
-constexpr float kLowest = -3.4028234663852886e+38f;  // stands for minus infinity where no key was seen
-constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number, the sum of a row without keys
+// stands for minus infinity where no key was seen
+constexpr float kLowest = -3.4028234663852886e+38f;
+// smallest normal number, the sum of a row without keys
+constexpr float kSmallest = 1.1754943508222875e-38f;
 
-// Buffer map: byte address of the first slot and bytes a slot.
-
-// UB, 120768 of 188416 bytes
-constexpr uint32_t kQueryPart = 0x00000;  // 1 x 8192: a part of the queries
-constexpr uint32_t kQueryWide = 0x02000;  // 1 x 16384: the part in fp32
-constexpr uint32_t kQueryScaled = 0x06000;  // 1 x 8192: the part scaled
-constexpr uint32_t kRowMax = 0x08000;  // 1 x 128: running maximum of each row
-constexpr uint32_t kRowSum = 0x08080;  // 1 x 128: running sum of each row
-constexpr uint32_t kAccumulator = 0x08100;  // 1 x 16384: running weighted sum of each row
-constexpr uint32_t kScore = 0x0c100;  // 2 x 16384: scores of the rows, then exp(score - max)
-constexpr uint32_t kScoreSlot = 16384;
-constexpr uint32_t kLanes = 0x14100;  // 1 x 2048: reduction over the tile, one repeat a row
-constexpr uint32_t kTileStat = 0x14900;  // 1 x 32: maximum or sum of each row of the tile
-constexpr uint32_t kNewMax = 0x14920;  // 1 x 32: running maximum including the tile
-constexpr uint32_t kRescale = 0x14940;  // 1 x 384: exp(old max - new max) of the tiles in flight
-constexpr uint32_t kRowBlocks = 0x14ac0;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x14bc0;  // 2 x 8192: probabilities, as the cube multiplies them
-constexpr uint32_t kProbSlot = 8192;
-constexpr uint32_t kPartial = 0x18bc0;  // 2 x 4096: weighted sum of one tile or split
-constexpr uint32_t kPartialSlot = 4096;
-constexpr uint32_t kResult = 0x1abc0;  // 2 x 2048: finished rows in the dtype of the result
-constexpr uint32_t kResultSlot = 2048;
-constexpr uint32_t kLeavingMax = 0x1bbc0;  // 2 x 256: row maxima of a partial, one block a row
-constexpr uint32_t kLeavingMaxSlot = 256;
-constexpr uint32_t kLeavingSum = 0x1bdc0;  // 2 x 256: row sums of a partial, one block a row
-constexpr uint32_t kLeavingSumSlot = 256;
-constexpr uint32_t kMergedMax = 0x1bfc0;  // 1 x 256: maximum of the merged rows
-constexpr uint32_t kMergedSum = 0x1c0c0;  // 1 x 256: sum of the merged rows
-constexpr uint32_t kPartMax = 0x1c1c0;  // 2 x 256: row maximum of one partial, then exp(it - new max)
-constexpr uint32_t kPartMaxSlot = 256;
-constexpr uint32_t kPartSum = 0x1c3c0;  // 2 x 256: row sum of one partial
-constexpr uint32_t kPartSumSlot = 256;
-constexpr uint32_t kNewMaxBlocks = 0x1c5c0;  // 1 x 256: maximum including the partial
-constexpr uint32_t kMergedRescale = 0x1c6c0;  // 1 x 256: exp(old max - new max) of the merged rows
-constexpr uint32_t kNewKey = 0x1c7c0;  // 1 x 2048: new rows
-constexpr uint32_t kNewValue = 0x1cfc0;  // 1 x 2048: new rows
-
-// L1, 278528 of 524032 bytes
-constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the task, Nz
-constexpr uint32_t kKeyL1 = 0x04000;  // 2 x 32768: key block, Nz
-constexpr uint32_t kKeyL1Slot = 32768;
-constexpr uint32_t kProbL1 = 0x14000;  // 2 x 65536: probabilities of a key tile, Nz
-constexpr uint32_t kProbL1Slot = 65536;
-constexpr uint32_t kValueL1 = 0x34000;  // 2 x 32768: value block, Nz
-constexpr uint32_t kValueL1Slot = 32768;
-
-// L0A, 32768 of 65536 bytes
-constexpr uint32_t kLeftL0 = 0x00000;  // 2 x 16384: left operand, Zz
-constexpr uint32_t kLeftL0Slot = 16384;
-
-// L0B, 65536 of 65536 bytes
-constexpr uint32_t kRightL0 = 0x00000;  // 2 x 32768: right operand, Zn
-constexpr uint32_t kRightL0Slot = 32768;
-
-// L0C, 131072 of 131072 bytes
-constexpr uint32_t kScoreL0 = 0x00000;  // 2 x 32768: scores of a key block, Nz
-constexpr uint32_t kScoreL0Slot = 32768;
-constexpr uint32_t kOutL0 = 0x10000;  // 2 x 32768: weighted sum of values, Nz
-constexpr uint32_t kOutL0Slot = 32768;
+// Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
+// UB
+constexpr uint32_t
+    kQueryPart = 0, kQueryPartSlot = 8192,  // a part of the queries
+    kQueryWide = kQueryPart + kQueryPartSlot, kQueryWideSlot = 16384,  // the part in fp32
+    kQueryScaled = kQueryWide + kQueryWideSlot, kQueryScaledSlot = 8192,  // the part scaled
+    kRowMax = kQueryScaled + kQueryScaledSlot, kRowMaxSlot = 128,  // running maximum of each row
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
+    // running weighted sum of each row
+    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
+    // reduction over the tile, one repeat a row
+    kLanes = kScore + 2 * kScoreSlot, kLanesSlot = 2048,
+    kTileStat = kLanes + kLanesSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
+    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
+    // exp(old max - new max) of the tiles in flight
+    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 384,
+    kRowBlocks = kRescale + kRescaleSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
+    // 2 slots: probabilities, as the cube multiplies them
+    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 8192,
+    // 2 slots: weighted sum of one tile or split
+    kPartial = kProb + 2 * kProbSlot, kPartialSlot = 4096,
+    // 2 slots: finished rows in the dtype of the result
+    kResult = kPartial + 2 * kPartialSlot, kResultSlot = 2048,
+    // 2 slots: row maxima of a partial, one block a row
+    kLeavingMax = kResult + 2 * kResultSlot, kLeavingMaxSlot = 256,
+    // 2 slots: row sums of a partial, one block a row
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 256,
+    // maximum of the merged rows
+    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = 256,
+    kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
+    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
+    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = 256,  // 2 slots: row sum of one partial
+    // maximum including the partial
+    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kNewMaxBlocksSlot = 256,
+    // exp(old max - new max) of the merged rows
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 256,
+    kNewKey = kMergedRescale + kMergedRescaleSlot, kNewKeySlot = 2048,  // new rows
+    kNewValue = kNewKey + kNewKeySlot, kNewValueSlot = 2048,  // new rows
+    kUbEnd = kNewValue + kNewValueSlot;
+static_assert(kUbEnd <= 188416, "the buffers fit into UB");
+static_assert((kQueryPart | kQueryWide | kQueryScaled | kRowMax | kRowSum | kAccumulator | kScore |
+        kLanes | kTileStat | kNewMax | kRescale | kRowBlocks | kProb | kPartial | kResult |
+        kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
+        kNewMaxBlocks | kMergedRescale | kNewKey | kNewValue) % 32 == 0,
+    "buffers of UB are aligned");
+// L1
+constexpr uint32_t
+    kQueryL1 = 0, kQueryL1Slot = 16384,  // query rows of the task, Nz
+    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
+    // 2 slots: probabilities of a key tile, Nz
+    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 65536,
+    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 32768,  // 2 slots: value block, Nz
+    kL1End = kValueL1 + 2 * kValueL1Slot;
+static_assert(kL1End <= 524032, "the buffers fit into L1");
+static_assert((kQueryL1 | kKeyL1 | kProbL1 | kValueL1) % 32 == 0,
+    "buffers of L1 are aligned");
+// L0A
+constexpr uint32_t
+    kLeftL0 = 0, kLeftL0Slot = 16384,  // 2 slots: left operand, Zz
+    kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
+static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
+static_assert((kLeftL0) % 512 == 0,
+    "buffers of L0A are aligned");
+// L0B
+constexpr uint32_t
+    kRightL0 = 0, kRightL0Slot = 32768,  // 2 slots: right operand, Zn
+    kL0bEnd = kRightL0 + 2 * kRightL0Slot;
+static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
+static_assert((kRightL0) % 512 == 0,
+    "buffers of L0B are aligned");
+// L0C
+constexpr uint32_t
+    kScoreL0 = 0, kScoreL0Slot = 32768,  // 2 slots: scores of a key block, Nz
+    // 2 slots: weighted sum of values, Nz
+    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = 32768,
+    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
+static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
+static_assert((kScoreL0 | kOutL0) % 1024 == 0,
+    "buffers of L0C are aligned");
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
-// "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on. What lives
+// "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
+// What lives
 // together has one event, named after its first buffer.
 constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
 constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
@@ -164,62 +192,17 @@ constexpr uint16_t kAllScaleQuery = 4;
 constexpr uint16_t kScaledQueryReady = 5;
 
 template <typename T>
-class SelfAttentionKernel {
+class SelfAttentionKernel : attndsl::KernelBase {
 public:
-    __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR cacheK,
+    // The whole kernel; tensors in the contract's order, then the user's part of the workspace and
+    // the tiling data.
+    __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR cacheK,
         GM_ADDR cacheV, GM_ADDR tokenOffset, GM_ADDR seqLen, GM_ADDR layerId, GM_ADDR output,
         GM_ADDR workspace, const SelfAttentionTiling &tiling)
     {
-        kvHeads_ = tiling.kvHeads;
-        group_ = tiling.group;
-        headsPerTask_ = tiling.headsPerTask;
-        headTiles_ = tiling.headTiles;
-        queriesPerTask_ = tiling.queriesPerTask;
-        queryTiles_ = tiling.queryTiles;
-        rowsPerTask_ = tiling.rowsPerTask;
-        splits_ = tiling.splits;
-        items_ = tiling.items;
-        rowTotal_ = tiling.rowTotal;
-        qkScale_ = tiling.qkScale;
-        headDim_ = tiling.headDim;
-        cacheKStrideT_ = tiling.cacheKStrideT;
-        keyStrideU_ = tiling.keyStrideU;
-        cacheKStrideY_ = tiling.cacheKStrideY;
-        cacheKStrideK_ = tiling.cacheKStrideK;
-        cacheKStrideB_ = tiling.cacheKStrideB;
-        keyStrideK_ = tiling.keyStrideK;
-        valueDim_ = tiling.valueDim;
-        cacheVStrideT_ = tiling.cacheVStrideT;
-        valueStrideU_ = tiling.valueStrideU;
-        cacheVStrideY_ = tiling.cacheVStrideY;
-        cacheVStrideK_ = tiling.cacheVStrideK;
-        cacheVStrideB_ = tiling.cacheVStrideB;
-        valueStrideK_ = tiling.valueStrideK;
-        outputStrideS_ = tiling.outputStrideS;
-        outputStrideN_ = tiling.outputStrideN;
-        queryHeads_ = tiling.queryHeads;
-        queryStrideS_ = tiling.queryStrideS;
-        queryStrideN_ = tiling.queryStrideN;
-        queryIsScaled_ = tiling.queryIsScaled;
-        qScale_ = tiling.qScale;
-        queryElements_ = tiling.queryElements;
-        batchRows_ = tiling.batchRows;
-        scoreRingOffset_ = tiling.scoreRingOffset;
-        scoreRingPart_ = tiling.scoreRingPart;
-        probRingOffset_ = tiling.probRingOffset;
-        probRingPart_ = tiling.probRingPart;
-        outRingOffset_ = tiling.outRingOffset;
-        outRingPart_ = tiling.outRingPart;
-        partialMaxOffset_ = tiling.partialMaxOffset;
-        partialSumOffset_ = tiling.partialSumOffset;
-        partialOutOffset_ = tiling.partialOutOffset;
-        scaledQueryOffset_ = tiling.scaledQueryOffset;
-        blockCount_ = GetBlockNum();
-        blockIndex_ = GetBlockIdx();
-        if ASCEND_IS_AIV {
-            blockIndex_ = GetBlockIdx() / 2;
-            subBlock_ = GetSubBlockIdx();
-        }
+        TPipe pipe;
+        tiling_ = tiling;
+        FindCore();
         Bind(queryGm_, query);
         Bind(keyGm_, key);
         Bind(valueGm_, value);
@@ -229,89 +212,89 @@ public:
         Bind(seqLenGm_, seqLen);
         Bind(layerIdGm_, layerId);
         Bind(outputGm_, output);
-        Bind(scoreRingGm_, workspace + scoreRingOffset_ + blockIndex_ * scoreRingPart_);
-        Bind(probRingGm_, workspace + probRingOffset_ + blockIndex_ * probRingPart_);
-        Bind(outRingGm_, workspace + outRingOffset_ + blockIndex_ * outRingPart_);
-        Bind(partialMaxGm_, workspace + partialMaxOffset_);
-        Bind(partialSumGm_, workspace + partialSumOffset_);
-        Bind(partialOutGm_, workspace + partialOutOffset_);
-        Bind(scaledQueryGm_, workspace + scaledQueryOffset_);
+        Bind(scoreRingGm_,
+            workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
+        Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
+        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
+        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
+        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
+        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
+        Bind(scaledQueryGm_, workspace + tiling_.scaledQueryOffset);
         if ASCEND_IS_AIC {
-            pipe.InitBuffer(l1Storage_, 278528);
-            l1_ = l1Storage_.Get<uint8_t>();
-            queryL1_ = l1_[kQueryL1].ReinterpretCast<T>();
-            pipe.InitBuffer(l0aStorage_, 32768);
-            l0a_ = l0aStorage_.Get<uint8_t>();
-            pipe.InitBuffer(l0bStorage_, 65536);
-            l0b_ = l0bStorage_.Get<uint8_t>();
-            pipe.InitBuffer(l0cStorage_, 131072);
-            l0c_ = l0cStorage_.Get<uint8_t>();
+            TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
+            queryL1_ = View<T>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 120768);
-            ub_ = ubStorage_.Get<uint8_t>();
-            queryPart_ = ub_[kQueryPart].ReinterpretCast<T>();
-            queryWide_ = ub_[kQueryWide].ReinterpretCast<float>();
-            queryScaled_ = ub_[kQueryScaled].ReinterpretCast<T>();
-            rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
-            rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
-            accumulator_ = ub_[kAccumulator].ReinterpretCast<float>();
-            lanes_ = ub_[kLanes].ReinterpretCast<float>();
-            tileStat_ = ub_[kTileStat].ReinterpretCast<float>();
-            newMax_ = ub_[kNewMax].ReinterpretCast<float>();
-            rescale_ = ub_[kRescale].ReinterpretCast<float>();
-            rowBlocks_ = ub_[kRowBlocks].ReinterpretCast<float>();
-            mergedMax_ = ub_[kMergedMax].ReinterpretCast<float>();
-            mergedSum_ = ub_[kMergedSum].ReinterpretCast<float>();
-            newMaxBlocks_ = ub_[kNewMaxBlocks].ReinterpretCast<float>();
-            mergedRescale_ = ub_[kMergedRescale].ReinterpretCast<float>();
-            newKey_ = ub_[kNewKey].ReinterpretCast<T>();
-            newValue_ = ub_[kNewValue].ReinterpretCast<T>();
+            TakeVectorMemory(pipe, kUbEnd);
+            queryPart_ = View<T>(ub_, kQueryPart);
+            queryWide_ = View<float>(ub_, kQueryWide);
+            queryScaled_ = View<T>(ub_, kQueryScaled);
+            rowMax_ = View<float>(ub_, kRowMax);
+            rowSum_ = View<float>(ub_, kRowSum);
+            accumulator_ = View<float>(ub_, kAccumulator);
+            lanes_ = View<float>(ub_, kLanes);
+            tileStat_ = View<float>(ub_, kTileStat);
+            newMax_ = View<float>(ub_, kNewMax);
+            rescale_ = View<float>(ub_, kRescale);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
+            mergedMax_ = View<float>(ub_, kMergedMax);
+            mergedSum_ = View<float>(ub_, kMergedSum);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
+            mergedRescale_ = View<float>(ub_, kMergedRescale);
+            newKey_ = View<T>(ub_, kNewKey);
+            newValue_ = View<T>(ub_, kNewValue);
         }
-        // TPipe holds events of its own until it is destroyed; from here on all events are this kernel's.
+        // TPipe holds events of its own until it is destroyed; from here on all events are this
+        // kernel's.
         pipe.Destroy();
+        if ASCEND_IS_AIC {
+            RunCube();
+        }
+        if ASCEND_IS_AIV {
+            RunVector();
+        }
+        PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
     }
 
+private:
     __aicore__ inline void RunCube()
     {
-        SetFlag<HardEvent::M_MTE1>(kLeftL0Free);
-        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + 1);
-        SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + 1);
-        SetFlag<HardEvent::FIX_M>(kScoreL0Free);
-        SetFlag<HardEvent::FIX_M>(kScoreL0Free + 1);
-        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + 1);
-        SetFlag<HardEvent::FIX_M>(kOutL0Free);
-        SetFlag<HardEvent::FIX_M>(kOutL0Free + 1);
-        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            SetFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            SetFlag<HardEvent::FIX_M>(kOutL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+        }
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         AwaitScaledQuery();
-        for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
-            const int64_t split = item % splits_;
-            const int64_t task = item / splits_;
-            const int64_t queryTile = task % queryTiles_;
-            const int64_t headTile = task / queryTiles_ % headTiles_;
-            const int64_t kvHead = task / queryTiles_ / headTiles_ % kvHeads_;
-            const int64_t batch = task / queryTiles_ / (headTiles_ * kvHeads_);
-            const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
-            const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
+        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+            const int64_t split = item % tiling_.splits;
+            const int64_t task = item / tiling_.splits;
+            const int64_t queryTile = task % tiling_.queryTiles;
+            const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
+            const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
+            const int64_t batch = task / tiling_.queryTiles / (tiling_.headTiles * tiling_.kvHeads);
+            const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+            const int64_t heads =
+                MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
             const int64_t queryLength = seqLenGm_.GetValue(batch);
-            const int64_t firstQuery = queryTile * queriesPerTask_;
-            const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
+            const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
+            const int64_t queries =
+                MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t firstToken = QueriesBefore(batch);
+            const int64_t firstToken = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyEnd = MinOf(tokenOffsetOfBatch, MaxOf(0, firstQuery + queries));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
-            const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
+            const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t newKeyStart = KeysBefore(batch);
+            const int64_t newKeyStart = firstToken;
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - queryLength, 0);
-            const int64_t newValueStart = KeysBefore(batch);
+            const int64_t newValueStart = firstToken;
             const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - queryLength, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
@@ -325,24 +308,20 @@ public:
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, newValueStart,
-                        valuePosition, tile);
+                    WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile,
+                        newValueStart, valuePosition, tile);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         }
-        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free);
-        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + 1);
-        WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + 1);
-        WaitFlag<HardEvent::FIX_M>(kScoreL0Free);
-        WaitFlag<HardEvent::FIX_M>(kScoreL0Free + 1);
-        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + 1);
-        WaitFlag<HardEvent::FIX_M>(kOutL0Free);
-        WaitFlag<HardEvent::FIX_M>(kOutL0Free + 1);
-        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kOutL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+        }
         WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
     }
 
@@ -350,16 +329,13 @@ public:
     {
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-        SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::MTE3_V>(kProbFree + 1);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
-        SetFlag<HardEvent::V_MTE2>(kPartialFree);
-        SetFlag<HardEvent::V_MTE2>(kPartialFree + 1);
-        SetFlag<HardEvent::MTE3_V>(kResultFree);
-        SetFlag<HardEvent::MTE3_V>(kResultFree + 1);
-        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + 1);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+        }
         SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
@@ -367,24 +343,26 @@ public:
         SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
         ScaleQuery();
         ReleaseScaledQuery();
-        for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
-            const int64_t split = item % splits_;
-            const int64_t task = item / splits_;
-            const int64_t queryTile = task % queryTiles_;
-            const int64_t headTile = task / queryTiles_ % headTiles_;
-            const int64_t kvHead = task / queryTiles_ / headTiles_ % kvHeads_;
-            const int64_t batch = task / queryTiles_ / (headTiles_ * kvHeads_);
-            const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
-            const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
+        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+            const int64_t split = item % tiling_.splits;
+            const int64_t task = item / tiling_.splits;
+            const int64_t queryTile = task % tiling_.queryTiles;
+            const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
+            const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
+            const int64_t batch = task / tiling_.queryTiles / (tiling_.headTiles * tiling_.kvHeads);
+            const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+            const int64_t heads =
+                MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
             const int64_t queryLength = seqLenGm_.GetValue(batch);
-            const int64_t firstQuery = queryTile * queriesPerTask_;
-            const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
+            const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
+            const int64_t queries =
+                MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
-            const int64_t firstToken = QueriesBefore(batch);
+            const int64_t firstToken = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyEnd = MinOf(tokenOffsetOfBatch, MaxOf(0, firstQuery + queries));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
-            const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
+            const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
@@ -407,22 +385,19 @@ public:
             WriteRows(split, firstHead, heads, firstQuery, firstToken, rowBegin, rows);
             SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
-        if (splits_ > 1) {
+        if (tiling_.splits > 1) {
             MergePartials();
         }
         AppendRows();
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-        WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::MTE3_V>(kProbFree + 1);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFree + 1);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree + 1);
-        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + 1);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+        }
         WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
@@ -430,292 +405,264 @@ public:
         WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
     }
 
-private:
-    __aicore__ static inline int64_t MinOf(int64_t a, int64_t b)
-    {
-        return a < b ? a : b;
-    }
-
-    __aicore__ static inline int64_t MaxOf(int64_t a, int64_t b)
-    {
-        return a > b ? a : b;
-    }
-
-    __aicore__ static inline int64_t CeilDiv(int64_t a, int64_t b)
-    {
-        return (a + b - 1) / b;
-    }
-
-    __aicore__ static inline int64_t RoundUp(int64_t a, int64_t b)
-    {
-        return (a + b - 1) / b * b;
-    }
-
-    __aicore__ inline int64_t QueriesBefore(int64_t extent)
+    __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
         int64_t found = 0;
         for (int64_t b = 0; b < extent; ++b) {
             found += seqLenGm_.GetValue(b);
         }
         return found;
-    }
-
-    __aicore__ inline int64_t KeysBefore(int64_t extent)
-    {
-        int64_t found = 0;
-        for (int64_t b = 0; b < extent; ++b) {
-            found += seqLenGm_.GetValue(b);
-        }
-        return found;
-    }
-
-    template <typename Element>
-    __aicore__ inline void Bind(GlobalTensor<Element> &tensor, GM_ADDR address)
-    {
-        tensor.SetGlobalBuffer(reinterpret_cast<__gm__ Element *>(address));
     }
 
     // Cube stages
-
     // Waits until the vector cores of all blocks have written their parts.
     __aicore__ inline void AwaitScaledQuery()
     {
-        if (queryIsScaled_) {
+        if (tiling_.queryIsScaled) {
             CrossCoreWaitFlag(kScaledQueryReady);
         }
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t firstHead, int64_t heads, int64_t firstQuery, int64_t queries,
-        int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(int64_t firstHead, int64_t heads, int64_t firstQuery,
+        int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
         if (tiles > 0) {
-            if (queryIsScaled_) {
-                if (heads == 1 && queryStrideS_ <= 65535) {
+            if (tiling_.queryIsScaled) {
+                if (heads == 1 && tiling_.queryStrideS <= 65535) {
                     DataCopy(queryL1_,
-                        scaledQueryGm_[(firstToken + firstQuery) * queryStrideS_ + firstHead * queryStrideN_],
-                        Nd2NzParams(1, queries, headDim_, 0, queryStrideS_, rowFractals * kFractal, 1, 0));
+                        scaledQueryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
+                            + firstHead * tiling_.queryStrideN],
+                        Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
+                            rowFractals * kFractal, 1, 0));
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
                         DataCopy(queryL1_[position * heads * kFractal],
-                            scaledQueryGm_[(firstToken + firstQuery + position) * queryStrideS_
-                                + firstHead * queryStrideN_],
-                            Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
+                            scaledQueryGm_[(firstToken + firstQuery
+                                + position) * tiling_.queryStrideS
+                                + firstHead * tiling_.queryStrideN],
+                            Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
+                                rowFractals * kFractal, 1, 0));
                     }
                 }
+            } else if (heads == 1 && tiling_.queryStrideS <= 65535) {
+                DataCopy(queryL1_,
+                    queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
+                        + firstHead * tiling_.queryStrideN],
+                    Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
+                        rowFractals * kFractal, 1, 0));
             } else {
-                if (heads == 1 && queryStrideS_ <= 65535) {
-                    DataCopy(queryL1_,
-                        queryGm_[(firstToken + firstQuery) * queryStrideS_ + firstHead * queryStrideN_],
-                        Nd2NzParams(1, queries, headDim_, 0, queryStrideS_, rowFractals * kFractal, 1, 0));
-                } else {
-                    for (int64_t position = 0; position < queries; ++position) {
-                        DataCopy(queryL1_[position * heads * kFractal],
-                            queryGm_[(firstToken + firstQuery + position) * queryStrideS_
-                                + firstHead * queryStrideN_],
-                            Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
-                    }
+                for (int64_t position = 0; position < queries; ++position) {
+                    DataCopy(queryL1_[position * heads * kFractal],
+                        queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
+                            + firstHead * tiling_.queryStrideN],
+                        Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
+                            rowFractals * kFractal, 1, 0));
                 }
             }
         }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t batch, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t newKeyStart, int64_t keyPosition, int64_t tile)
+    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t batch, int64_t taskRows,
+        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t newKeyStart,
+        int64_t keyPosition, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
-            batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_
-                + firstKey * cacheKStrideT_;
-        const int64_t newKeyTile = kvHead * keyStrideK_ + (newKeyStart + firstKey) * keyStrideU_;
+            batch * tiling_.cacheKStrideB + layerIdGm_.GetValue(0) * tiling_.cacheKStrideY
+                + kvHead * tiling_.cacheKStrideK + firstKey * tiling_.cacheKStrideT;
+        const int64_t newKeyTile =
+            kvHead * tiling_.keyStrideK + (newKeyStart + firstKey) * tiling_.keyStrideU;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
+            auto scoreL0 = View<float>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
+            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
             {
-                LocalTensor<float> scoreL0 =
-                    l0c_[kScoreL0 + scoreL0Slot_ * kScoreL0Slot].ReinterpretCast<float>();
-                WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-                {
-                    LocalTensor<T> keyL1 = l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<T>();
-                    // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                    const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
-                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (cachedRows > 0) {
-                        if (cacheKStrideT_ <= 65535) {
-                            DataCopy(keyL1, cacheKGm_[keyTile + n0 * cacheKStrideT_],
-                                Nd2NzParams(1, cachedRows, headDim_, 0, cacheKStrideT_,
+                auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+                const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
+                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                if (cachedRows > 0) {
+                    if (tiling_.cacheKStrideT <= 65535) {
+                        DataCopy(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT],
+                            Nd2NzParams(1, cachedRows, tiling_.headDim, 0, tiling_.cacheKStrideT,
+                                RoundUp(cols, kFractal), 1, 0));
+                    } else {
+                        for (int64_t row = 0; row < cachedRows; ++row) {
+                            DataCopy(keyL1[row * kFractal],
+                                cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT
+                                    + row * tiling_.cacheKStrideT],
+                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
                                     RoundUp(cols, kFractal), 1, 0));
-                        } else {
-                            for (int64_t row = 0; row < cachedRows; ++row) {
-                                DataCopy(keyL1[row * kFractal],
-                                    cacheKGm_[keyTile + n0 * cacheKStrideT_ + row * cacheKStrideT_],
-                                    Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1, 0));
-                            }
                         }
                     }
-                    if (cols > cachedRows) {
-                        if (keyStrideU_ <= 65535) {
-                            PipeBarrier<PIPE_MTE2>();
-                            DataCopy(keyL1[cachedRows * kFractal],
-                                keyGm_[newKeyTile + (n0 - keyPosition + cachedRows) * keyStrideU_],
-                                Nd2NzParams(1, cols - cachedRows, headDim_, 0, keyStrideU_,
-                                    RoundUp(cols, kFractal), 1, 0));
-                        } else {
-                            PipeBarrier<PIPE_MTE2>();
-                            for (int64_t row = 0; row < cols - cachedRows; ++row) {
-                                DataCopy(keyL1[(cachedRows + row) * kFractal],
-                                    keyGm_[newKeyTile + (n0 - keyPosition + cachedRows) * keyStrideU_
-                                        + row * keyStrideU_],
-                                    Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1, 0));
-                            }
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    {
-                        LocalTensor<T> leftL0 =
-                            l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<T>();
-                        LocalTensor<T> rightL0 =
-                            l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<T>();
-                        const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
-                        const int64_t columnFractals = CeilDiv(cols, kFractal);
-                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                queryL1_[rowGroup * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        Mmad(scoreL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
-                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(scoreRingGm_[slot * rowsPerTask_ * kTileKeys + n0],
-                    scoreL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal, kTileKeys,
-                        false));
-                SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-                scoreL0Slot_ ^= 1;
+                if (cols > cachedRows) {
+                    if (tiling_.keyStrideU <= 65535) {
+                        PipeBarrier<PIPE_MTE2>();
+                        DataCopy(keyL1[cachedRows * kFractal],
+                            keyGm_[newKeyTile
+                                + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
+                            Nd2NzParams(1, cols - cachedRows, tiling_.headDim, 0,
+                                tiling_.keyStrideU, RoundUp(cols, kFractal), 1, 0));
+                    } else {
+                        PipeBarrier<PIPE_MTE2>();
+                        for (int64_t row = 0; row < cols - cachedRows; ++row) {
+                            DataCopy(keyL1[(cachedRows + row) * kFractal],
+                                keyGm_[newKeyTile
+                                    + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU
+                                    + row * tiling_.keyStrideU],
+                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                                    RoundUp(cols, kFractal), 1, 0));
+                        }
+                    }
+                }
+                SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                {
+                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                    auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
+                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
+                    const int64_t columnFractals = CeilDiv(cols, kFractal);
+                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
+                            queryL1_[rowGroup * (kFractal * kFractal)],
+                            LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
+                    }
+                    LoadData(rightL0, keyL1,
+                        LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
+                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    Mmad(scoreL0, leftL0, rightL0,
+                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
+                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    leftL0Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                keyL1Slot_ ^= 1;
             }
+            SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
+            WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
+            Fixpipe<float, float, CFG_ROW_MAJOR>(
+                scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], scoreL0,
+                FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
+                    kTileKeys, false));
+            SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
+            scoreL0Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t batch, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t newValueStart, int64_t valuePosition, int64_t tile)
+    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t batch, int64_t taskRows,
+        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t newValueStart,
+        int64_t valuePosition, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile =
-            batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_
-                + firstKey * cacheVStrideT_;
-        const int64_t newValueTile = kvHead * valueStrideK_ + (newValueStart + firstKey) * valueStrideU_;
+            batch * tiling_.cacheVStrideB + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
+                + kvHead * tiling_.cacheVStrideK + firstKey * tiling_.cacheVStrideT;
+        const int64_t newValueTile =
+            kvHead * tiling_.valueStrideK + (newValueStart + firstKey) * tiling_.valueStrideU;
         CrossCoreWaitFlag(kProbRingReady);
         {
-            LocalTensor<T> probL1 = l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<T>();
+            auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingGm_[slot * rowsPerTask_ * kTileKeys],
+            DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             {
-                LocalTensor<float> outL0 = l0c_[kOutL0 + outL0Slot_ * kOutL0Slot].ReinterpretCast<float>();
+                auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    {
-                        LocalTensor<T> valueL1 =
-                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<T>();
-                        // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                        const int64_t cachedRows = MaxOf(0, MinOf(depth, valuePosition - firstKey - k0));
-                        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        if (cachedRows > 0) {
-                            if (cacheVStrideT_ <= 65535) {
-                                DataCopy(valueL1, cacheVGm_[valueTile + k0 * cacheVStrideT_],
-                                    Nd2NzParams(1, cachedRows, valueDim_, 0, cacheVStrideT_,
+                    auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
+                    // L0B
+                    const int64_t cachedRows =
+                        MaxOf(0, MinOf(depth, valuePosition - firstKey - k0));
+                    WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+                    if (cachedRows > 0) {
+                        if (tiling_.cacheVStrideT <= 65535) {
+                            DataCopy(valueL1, cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT],
+                                Nd2NzParams(1, cachedRows, tiling_.valueDim, 0,
+                                    tiling_.cacheVStrideT, RoundUp(depth, kFractal), 1, 0));
+                        } else {
+                            for (int64_t row = 0; row < cachedRows; ++row) {
+                                DataCopy(valueL1[row * kFractal],
+                                    cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT
+                                        + row * tiling_.cacheVStrideT],
+                                    Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
                                         RoundUp(depth, kFractal), 1, 0));
-                            } else {
-                                for (int64_t row = 0; row < cachedRows; ++row) {
-                                    DataCopy(valueL1[row * kFractal],
-                                        cacheVGm_[valueTile + k0 * cacheVStrideT_ + row * cacheVStrideT_],
-                                        Nd2NzParams(1, 1, valueDim_, 0, valueDim_, RoundUp(depth, kFractal),
-                                            1, 0));
-                                }
                             }
                         }
-                        if (depth > cachedRows) {
-                            if (valueStrideU_ <= 65535) {
-                                PipeBarrier<PIPE_MTE2>();
-                                DataCopy(valueL1[cachedRows * kFractal],
-                                    valueGm_[newValueTile
-                                        + (k0 - valuePosition + cachedRows) * valueStrideU_],
-                                    Nd2NzParams(1, depth - cachedRows, valueDim_, 0, valueStrideU_,
-                                        RoundUp(depth, kFractal), 1, 0));
-                            } else {
-                                PipeBarrier<PIPE_MTE2>();
-                                for (int64_t row = 0; row < depth - cachedRows; ++row) {
-                                    DataCopy(valueL1[(cachedRows + row) * kFractal],
-                                        valueGm_[newValueTile
-                                            + (k0 - valuePosition + cachedRows) * valueStrideU_
-                                            + row * valueStrideU_],
-                                        Nd2NzParams(1, 1, valueDim_, 0, valueDim_, RoundUp(depth, kFractal),
-                                            1, 0));
-                                }
-                            }
-                        }
-                        SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                        WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                        {
-                            LocalTensor<T> leftL0 =
-                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<T>();
-                            LocalTensor<T> rightL0 =
-                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<T>();
-                            const int64_t depthFractals = CeilDiv(depth, kFractal);
-                            const int64_t columnFractals = CeilDiv(kValueDimBucket, kFractal);
-                            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                                LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                    probL1[(k0 / kFractal * rowFractals + rowGroup) * (kFractal * kFractal)],
-                                    LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                            }
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(
-                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
-                            }
-                            SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            // from 10 fractals on the cube itself accumulates products in order
-                            if (rowFractals * kFractal * kValueDimBucket < 10 * kFractal * kFractal) {
-                                PipeBarrier<PIPE_M>();
-                            }
-                            Mmad(outL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kValueDimBucket, depth, 0, false,
-                                    k0 == 0));
-                            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                            leftL0Slot_ ^= 1;
-                        }
-                        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        valueL1Slot_ ^= 1;
                     }
+                    if (depth > cachedRows) {
+                        if (tiling_.valueStrideU <= 65535) {
+                            PipeBarrier<PIPE_MTE2>();
+                            DataCopy(valueL1[cachedRows * kFractal],
+                                valueGm_[newValueTile
+                                    + (k0 - valuePosition + cachedRows) * tiling_.valueStrideU],
+                                Nd2NzParams(1, depth - cachedRows, tiling_.valueDim, 0,
+                                    tiling_.valueStrideU, RoundUp(depth, kFractal), 1, 0));
+                        } else {
+                            PipeBarrier<PIPE_MTE2>();
+                            for (int64_t row = 0; row < depth - cachedRows; ++row) {
+                                DataCopy(valueL1[(cachedRows + row) * kFractal],
+                                    valueGm_[newValueTile
+                                        + (k0 - valuePosition + cachedRows) * tiling_.valueStrideU
+                                        + row * tiling_.valueStrideU],
+                                    Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
+                                        RoundUp(depth, kFractal), 1, 0));
+                            }
+                        }
+                    }
+                    SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    {
+                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
+                        const int64_t depthFractals = CeilDiv(depth, kFractal);
+                        const int64_t columnFractals = CeilDiv(kValueDimBucket, kFractal);
+                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
+                                probL1[(k0 / kFractal * rowFractals
+                                    + rowGroup) * (kFractal * kFractal)],
+                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
+                        }
+                        for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                            LoadDataWithTranspose(
+                                rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                valueL1[depthGroup * (kFractal * kFractal)],
+                                LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                        }
+                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                        // from 10 fractals on the cube itself accumulates products in order
+                        if (rowFractals * kFractal * kValueDimBucket < 10 * kFractal * kFractal) {
+                            PipeBarrier<PIPE_M>();
+                        }
+                        Mmad(outL0, leftL0, rightL0,
+                            MmadParams(rowFractals * kFractal, kValueDimBucket, depth, 0, false,
+                                k0 == 0));
+                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        leftL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+                    valueL1Slot_ ^= 1;
                 }
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(outRingGm_[slot * rowsPerTask_ * kValueDimBucket], outL0,
-                    FixpipeParamsV220(kValueDimBucket, taskRows, rowFractals * kFractal, kValueDimBucket,
-                        false));
+                Fixpipe<float, float, CFG_ROW_MAJOR>(
+                    outRingGm_[slot * tiling_.rowsPerTask * kValueDimBucket], outL0,
+                    FixpipeParamsV220(kValueDimBucket, taskRows, rowFractals * kFractal,
+                        kValueDimBucket, false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
             }
@@ -726,25 +673,24 @@ private:
     }
 
     // Vector stages
-
     // All of query times a factor, rounded to its dtype, to the workspace.
     __aicore__ inline void ScaleQuery()
     {
-        if (queryIsScaled_) {
+        if (tiling_.queryIsScaled) {
             for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * 4096;
-                 firstElement < queryElements_;
+                 firstElement < tiling_.queryElements;
                  firstElement += blockCount_ * 8192) {
-                const int64_t elements = MinOf(4096, queryElements_ - firstElement);
+                const int64_t elements = MinOf(4096, tiling_.queryElements - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
-                DataCopyPad(queryPart_, queryGm_[firstElement], DataCopyExtParams(1, elements * 2, 0, 0, 0),
-                    DataCopyPadExtParams<T>(false, 0, 0, 0));
+                DataCopyPad(queryPart_, queryGm_[firstElement],
+                    DataCopyExtParams(1, elements * 2, 0, 0, 0), DataCopyPadExtParams<T>());
                 SetFlag<HardEvent::MTE2_V>(kQueryPartReady);
                 WaitFlag<HardEvent::MTE2_V>(kQueryPartReady);
                 PipeBarrier<PIPE_V>();
                 Cast(queryWide_, queryPart_, RoundMode::CAST_NONE, elements);
                 SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
                 PipeBarrier<PIPE_V>();
-                Muls(queryWide_, queryWide_, float(qScale_), elements);
+                Muls(queryWide_, queryWide_, float(tiling_.qScale), elements);
                 WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
                 PipeBarrier<PIPE_V>();
                 Cast(queryScaled_, queryWide_, RoundMode::CAST_RINT, elements);
@@ -760,7 +706,7 @@ private:
     // All vector cores have written their parts: the cube may read.
     __aicore__ inline void ReleaseScaledQuery()
     {
-        if (queryIsScaled_) {
+        if (tiling_.queryIsScaled) {
             CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
             CrossCoreWaitFlag(kAllScaleQuery);
             CrossCoreSetFlag<2, PIPE_MTE3>(kScaledQueryReady);
@@ -778,8 +724,8 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t heads, int64_t firstQuery, int64_t keyEnd, int64_t firstTile,
-        int64_t tile, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(int64_t heads, int64_t firstQuery, int64_t keyEnd,
+        int64_t firstTile, int64_t tile, int64_t rowBegin, int64_t rows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -787,114 +733,114 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            {
-                LocalTensor<float> score = ub_[kScore + scoreSlot_ * kScoreSlot].ReinterpretCast<float>();
-                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                DataCopyPad(score, scoreRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys],
-                    DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                        (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                    DataCopyPadExtParams<float>(false, 0, 0, 0));
-                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * qkScale  (self_attention.py:252)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                Muls(score, score, float(qkScale_), span);
-                // score = -inf where the query does not see the key  (self_attention.py:183)
-                if (firstQuery + (rowBegin + r0) / heads + 1 < firstKey + keys) {
-                    PipeBarrier<PIPE_V>();
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        {
-                            const int64_t fillBegin = MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey));
-                            const int64_t fillEnd = keys;
-                            int64_t fillLane = fillBegin;
-                            if (fillLane % 64 != 0 && fillLane < fillEnd) {
-                                const int64_t fillBase = fillLane / 64 * 64;
-                                const int64_t skipped = fillLane - fillBase;
-                                const int64_t stop = fillEnd - fillBase < 64 ? fillEnd - fillBase : 64;
-                                uint64_t mask[2] =
-                                    {(~uint64_t(0) << skipped) & (~uint64_t(0) >> (64 - stop)), 0};
-                                Duplicate(score[row * kTileKeys + fillBase], float(-__builtin_inff()), mask,
-                                    1, 1, 8);
-                                fillLane = fillBase + stop;
-                            }
-                            if (fillLane < fillEnd) {
-                                Duplicate(score[row * kTileKeys + fillLane], float(-__builtin_inff()),
-                                    fillEnd - fillLane);
-                            }
+            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            DataCopyPad(score,
+                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
+                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
+                DataCopyPadExtParams<float>());
+            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+            // score * qkScale  (self_attention.py:252)
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            Muls(score, score, float(tiling_.qkScale), span);
+            // score = -inf where the query does not see the key  (self_attention.py:183)
+            if (firstQuery + (rowBegin + r0) / heads + 1 < firstKey + keys) {
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < chunk; ++row) {
+                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                    {
+                        const int64_t fillBegin = MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey));
+                        const int64_t fillEnd = keys;
+                        int64_t fillLane = fillBegin;
+                        if (fillLane % 64 != 0 && fillLane < fillEnd) {
+                            const int64_t fillBase = fillLane / 64 * 64;
+                            const int64_t skipped = fillLane - fillBase;
+                            const int64_t stop = fillEnd - fillBase < 64 ? fillEnd - fillBase : 64;
+                            uint64_t mask[2] =
+                                {(~uint64_t(0) << skipped) & (~uint64_t(0) >> (64 - stop)), 0};
+                            Duplicate(score[row * kTileKeys + fillBase], float(-__builtin_inff()),
+                                mask, 1, 1, 8);
+                            fillLane = fillBase + stop;
+                        }
+                        if (fillLane < fillEnd) {
+                            Duplicate(score[row * kTileKeys + fillLane], float(-__builtin_inff()),
+                                fillEnd - fillLane);
                         }
                     }
                 }
-                // Lanes behind the last key take no part in the maximum, nor below in the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask, chunk, 1,
-                            kTileKeys / 8);
-                    }
-                }
-                // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
-                Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    PipeBarrier<PIPE_V>();
-                    Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
-                }
-                PipeBarrier<PIPE_V>();
-                WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
-                    ReduceOrder::ORDER_ONLY_VALUE);
-                PipeBarrier<PIPE_V>();
-                Max(newMax_, rowMax_[r0], tileStat_, chunk);
-                PipeBarrier<PIPE_V>();
-                Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
-                PipeBarrier<PIPE_V>();
-                Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-                Adds(rowMax_[r0], newMax_, float(0), chunk);
-                // score = exp(score - newMax)
-                Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-                }
-                PipeBarrier<PIPE_V>();
-                Exp(score, score, span);
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                            kTileKeys / 8);
-                    }
-                }
-                // rowSum = rowSum * rescale + row sum of the tile
-                Duplicate(lanes_, float(0), chunk * kRepeatLanes);
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    PipeBarrier<PIPE_V>();
-                    Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
-                }
-                PipeBarrier<PIPE_V>();
-                WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
-                Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
-                PipeBarrier<PIPE_V>();
-                Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
-                {
-                    LocalTensor<T> prob = ub_[kProb + probSlot_ * kProbSlot].ReinterpretCast<T>();
-                    WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                    Cast(prob, score, RoundMode::CAST_RINT, span);
-                    SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                    WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                    DataCopyPad(probRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys], prob,
-                        DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                            (kTileKeys - keys) * 2, 0));
-                    SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                    probSlot_ ^= 1;
-                }
-                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                scoreSlot_ ^= 1;
             }
+            // Lanes behind the last key take no part in the maximum, nor below in the sum.
+            if (keys % kRepeatLanes != 0) {
+                PipeBarrier<PIPE_V>();
+                {
+                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                        chunk, 1, kTileKeys / 8);
+                }
+            }
+            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
+            Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                PipeBarrier<PIPE_V>();
+                Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            }
+            PipeBarrier<PIPE_V>();
+            WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
+                ReduceOrder::ORDER_ONLY_VALUE);
+            PipeBarrier<PIPE_V>();
+            Max(newMax_, rowMax_[r0], tileStat_, chunk);
+            PipeBarrier<PIPE_V>();
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
+            PipeBarrier<PIPE_V>();
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            // score = exp(score - newMax)
+            Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+            }
+            PipeBarrier<PIPE_V>();
+            Exp(score, score, span);
+            if (keys % kRepeatLanes != 0) {
+                PipeBarrier<PIPE_V>();
+                {
+                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
+                        kTileKeys / 8);
+                }
+            }
+            // rowSum = rowSum * rescale + row sum of the tile
+            Duplicate(lanes_, float(0), chunk * kRepeatLanes);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                PipeBarrier<PIPE_V>();
+                Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            }
+            PipeBarrier<PIPE_V>();
+            WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
+            Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
+            {
+                auto prob = View<T>(ub_, kProb + probSlot_ * kProbSlot);
+                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
+                Cast(prob, score, RoundMode::CAST_RINT, span);
+                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
+                DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                    prob,
+                    DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
+                        (kTileKeys - keys) * 2, 0));
+                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
+                probSlot_ ^= 1;
+            }
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            scoreSlot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
@@ -906,38 +852,36 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            {
-                LocalTensor<float> partial =
-                    ub_[kPartial + partialSlot_ * kPartialSlot].ReinterpretCast<float>();
-                WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                DataCopyPad(partial, outRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kValueDimBucket],
-                    DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>(false, 0, 0, 0));
-                SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-                // accumulator = accumulator * rescale + partial
-                Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
-                PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                    Mul(accumulator_[r0 * kValueDimBucket + d0], accumulator_[r0 * kValueDimBucket + d0],
-                        rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
-                }
-                WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_[r0 * kValueDimBucket], accumulator_[r0 * kValueDimBucket], partial,
-                    chunk * kValueDimBucket);
-                SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                partialSlot_ ^= 1;
+            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            DataCopyPad(partial,
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kValueDimBucket],
+                DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
+                DataCopyPadExtParams<float>());
+            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            // accumulator = accumulator * rescale + partial
+            Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
+                BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kValueDimBucket + d0],
+                    accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
             }
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            PipeBarrier<PIPE_V>();
+            Add(accumulator_[r0 * kValueDimBucket], accumulator_[r0 * kValueDimBucket], partial,
+                chunk * kValueDimBucket);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            partialSlot_ ^= 1;
         }
     }
 
     // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads, int64_t firstQuery,
-        int64_t firstToken, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads,
+        int64_t firstQuery, int64_t firstToken, int64_t rowBegin, int64_t rows)
     {
-        if (splits_ == 1) {
+        if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
@@ -947,105 +891,82 @@ private:
                 Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kValueDimBucket + d0], accumulator_[r0 * kValueDimBucket + d0],
-                        rowBlocks_, kRepeatLanes, chunk,
+                    Div(accumulator_[r0 * kValueDimBucket + d0],
+                        accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
                 }
-                {
-                    LocalTensor<T> result = ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<T>();
-                    WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                    PipeBarrier<PIPE_V>();
-                    Cast(result, accumulator_[r0 * kValueDimBucket], RoundMode::CAST_RINT,
-                        chunk * kValueDimBucket);
-                    SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                    WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                    if (heads == 1) {
-                        const int64_t head = firstHead;
-                        const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
-                            + head * outputStrideN_],
-                            result,
-                            DataCopyExtParams(chunk, valueDim_ * 2,
-                                (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
-                                (outputStrideS_ - valueDim_) * 2, 0));
-                    } else {
-                        for (int64_t row = 0; row < chunk; ++row) {
-                            const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                            const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
-                                + head * outputStrideN_],
-                                result[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                    resultSlot_ ^= 1;
-                }
-            }
-        } else {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                {
-                    LocalTensor<float> leavingMax =
-                        ub_[kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot].ReinterpretCast<float>();
-                    LocalTensor<float> leavingSum =
-                        ub_[kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot].ReinterpretCast<float>();
-                    WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                    PipeBarrier<PIPE_V>();
-                    Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                    Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                    SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                    WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                    if (heads == 1) {
-                        const int64_t head = firstHead;
-                        const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialMaxGm_[(split * rowTotal_
-                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
-                            leavingMax, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
-                    } else {
-                        for (int64_t row = 0; row < chunk; ++row) {
-                            const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                            const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialMaxGm_[(split * rowTotal_
-                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
-                                leavingMax[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
-                        }
-                    }
-                    if (heads == 1) {
-                        const int64_t head = firstHead;
-                        const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialSumGm_[(split * rowTotal_
-                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
-                            leavingSum, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
-                    } else {
-                        for (int64_t row = 0; row < chunk; ++row) {
-                            const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                            const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialSumGm_[(split * rowTotal_
-                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
-                                leavingSum[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                    leavingMaxSlot_ ^= 1;
-                }
+                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                PipeBarrier<PIPE_V>();
+                Cast(result, accumulator_[r0 * kValueDimBucket], RoundMode::CAST_RINT,
+                    chunk * kValueDimBucket);
+                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_
-                        + head) * kValueDimBucket],
-                        accumulator_[r0 * kValueDimBucket],
-                        DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
-                            (queryHeads_ * kValueDimBucket - kValueDimBucket) * 4, 0));
+                    DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                        + head * tiling_.outputStrideN],
+                        result,
+                        DataCopyExtParams(chunk, tiling_.valueDim * 2,
+                            (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                            (tiling_.outputStrideS - tiling_.valueDim) * 2, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(partialOutGm_[(split * rowTotal_
-                            + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                        DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                            + head * tiling_.outputStrideN],
+                            result[row * kValueDimBucket],
+                            DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
+                    }
+                }
+                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                resultSlot_ ^= 1;
+            }
+        } else {
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
+                auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                PipeBarrier<PIPE_V>();
+                Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                if (heads == 1) {
+                    const int64_t head = firstHead;
+                    const int64_t queryIndex = firstQuery + rowBegin + r0;
+                    const int64_t partialRow =
+                        split * tiling_.rowTotal
+                            + (firstToken + queryIndex) * tiling_.queryHeads + head;
+                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
+                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
+                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                    DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
+                        accumulator_[r0 * kValueDimBucket],
+                        DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
+                            (tiling_.queryHeads * kValueDimBucket - kValueDimBucket) * 4, 0));
+                } else {
+                    for (int64_t row = 0; row < chunk; ++row) {
+                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                        const int64_t partialRow =
+                            split * tiling_.rowTotal
+                                + (firstToken + queryIndex) * tiling_.queryHeads + head;
+                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
+                            DataCopyExtParams(1, 32, 0, 0, 0));
+                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
+                            DataCopyExtParams(1, 32, 0, 0, 0));
+                        DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
                             accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
                             DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
                     }
                 }
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                leavingMaxSlot_ ^= 1;
             }
         }
     }
@@ -1055,72 +976,70 @@ private:
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
-        const int64_t stepsPerToken = CeilDiv(queryHeads_, kRowsPerStep);
-        const int64_t units = rowTotal_ / queryHeads_ * stepsPerToken;
+        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
+        const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
-            const int64_t chunk = MinOf(kRowsPerStep, queryHeads_ - r0);
+            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
             const int64_t head = r0;
-            const int64_t firstRow = unit / stepsPerToken * queryHeads_ + r0;
+            const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t firstToken = unit / stepsPerToken;
             const int64_t queryIndex = 0;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             Duplicate(accumulator_, float(0), chunk * kValueDimBucket);
-            for (int64_t part = 0; part < splits_; ++part) {
+            for (int64_t part = 0; part < tiling_.splits; ++part) {
+                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
+                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                 {
-                    LocalTensor<float> partMax =
-                        ub_[kPartMax + partMaxSlot_ * kPartMaxSlot].ReinterpretCast<float>();
-                    LocalTensor<float> partSum =
-                        ub_[kPartSum + partMaxSlot_ * kPartSumSlot].ReinterpretCast<float>();
-                    WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                    {
-                        LocalTensor<float> partial =
-                            ub_[kPartial + partialSlot_ * kPartialSlot].ReinterpretCast<float>();
-                        DataCopyPad(partMax, partialMaxGm_[(part * rowTotal_ + firstRow) * 8],
-                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>(false, 0, 0, 0));
-                        DataCopyPad(partSum, partialSumGm_[(part * rowTotal_ + firstRow) * 8],
-                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>(false, 0, 0, 0));
-                        WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                        DataCopyPad(partial, partialOutGm_[(part * rowTotal_ + firstRow) * kValueDimBucket],
-                            DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>(false, 0, 0, 0));
-                        SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                        // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                        WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                        PipeBarrier<PIPE_V>();
-                        Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                        Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                        Exp(partMax, partMax, chunk * 8);
-                        Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                        Mul(partSum, partSum, partMax, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                        for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                            Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                                BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
-                        }
-                        for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                            Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                                BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
-                        }
-                        PipeBarrier<PIPE_V>();
-                        Add(accumulator_, accumulator_, partial, chunk * kValueDimBucket);
-                        SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                        partialSlot_ ^= 1;
+                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    DataCopyPad(partial,
+                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kValueDimBucket],
+                        DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    PipeBarrier<PIPE_V>();
+                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                    Exp(partMax, partMax, chunk * 8);
+                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                    Mul(partSum, partSum, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                    for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
+                            BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8,
+                                1));
                     }
-                    SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                    partMaxSlot_ ^= 1;
+                    for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
+                            BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8,
+                                1));
+                    }
+                    PipeBarrier<PIPE_V>();
+                    Add(accumulator_, accumulator_, partial, chunk * kValueDimBucket);
+                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    partialSlot_ ^= 1;
                 }
+                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
@@ -1130,16 +1049,18 @@ private:
                     BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
             }
             {
-                LocalTensor<T> result = ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<T>();
+                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kValueDimBucket);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                    + head * tiling_.outputStrideN],
                     result,
-                    DataCopyExtParams(chunk, valueDim_ * 2, (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
-                        (outputStrideN_ - valueDim_) * 2, 0));
+                    DataCopyExtParams(chunk, tiling_.valueDim * 2,
+                        (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                        (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;
             }
@@ -1150,124 +1071,80 @@ private:
     // New keys and values into their rows of the caches.
     __aicore__ inline void AppendRows()
     {
-        for (int64_t batch = 0; batch < batchRows_; ++batch) {
-            const int64_t newKeyStart = KeysBefore(batch);
+        for (int64_t batch = 0; batch < tiling_.batchRows; ++batch) {
+            const int64_t newKeyStart = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
             const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - keyPosition);
-            for (int64_t newRow = blockIndex_ * 2 + subBlock_; newRow < newRows; newRow += blockCount_ * 2) {
+            for (int64_t newRow = blockIndex_ * 2 + subBlock_;
+                 newRow < newRows;
+                 newRow += blockCount_ * 2) {
                 const int64_t cacheRow = keyPosition + newRow;
-                for (int64_t r0 = 0; r0 < kvHeads_; r0 += kRowsPerStep) {
-                    const int64_t chunk = MinOf(kRowsPerStep, kvHeads_ - r0);
+                for (int64_t r0 = 0; r0 < tiling_.kvHeads; r0 += kRowsPerStep) {
+                    const int64_t chunk = MinOf(kRowsPerStep, tiling_.kvHeads - r0);
                     const int64_t kvHead = r0;
                     WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
-                    DataCopyPad(newKey_, keyGm_[kvHead * keyStrideK_ + (newKeyStart + newRow) * keyStrideU_],
-                        DataCopyExtParams(chunk, headDim_ * 2, (keyStrideK_ - headDim_) * 2,
-                            (kHeadDimBucket - RoundUp(headDim_, 16)) / 16, 0),
-                        DataCopyPadExtParams<T>(false, 0, 0, 0));
+                    DataCopyPad(newKey_,
+                        keyGm_[kvHead * tiling_.keyStrideK
+                            + (newKeyStart + newRow) * tiling_.keyStrideU],
+                        DataCopyExtParams(chunk, tiling_.headDim * 2,
+                            (tiling_.keyStrideK - tiling_.headDim) * 2,
+                            (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16, 0),
+                        DataCopyPadExtParams<T>());
                     SetFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
                     WaitFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
-                    DataCopyPad(cacheKGm_[batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_
-                        + kvHead * cacheKStrideK_ + cacheRow * cacheKStrideT_],
+                    DataCopyPad(cacheKGm_[batch * tiling_.cacheKStrideB
+                        + layerIdGm_.GetValue(0) * tiling_.cacheKStrideY
+                        + kvHead * tiling_.cacheKStrideK + cacheRow * tiling_.cacheKStrideT],
                         newKey_,
-                        DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
-                            (cacheKStrideK_ - headDim_) * 2, 0));
+                        DataCopyExtParams(chunk, tiling_.headDim * 2,
+                            (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
+                            (tiling_.cacheKStrideK - tiling_.headDim) * 2, 0));
                     SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
                 }
             }
         }
-        for (int64_t batch = 0; batch < batchRows_; ++batch) {
-            const int64_t newValueStart = KeysBefore(batch);
+        for (int64_t batch = 0; batch < tiling_.batchRows; ++batch) {
+            const int64_t newValueStart = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
             const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - valuePosition);
-            for (int64_t newRow = blockIndex_ * 2 + subBlock_; newRow < newRows; newRow += blockCount_ * 2) {
+            for (int64_t newRow = blockIndex_ * 2 + subBlock_;
+                 newRow < newRows;
+                 newRow += blockCount_ * 2) {
                 const int64_t cacheRow = valuePosition + newRow;
-                for (int64_t r0 = 0; r0 < kvHeads_; r0 += kRowsPerStep) {
-                    const int64_t chunk = MinOf(kRowsPerStep, kvHeads_ - r0);
+                for (int64_t r0 = 0; r0 < tiling_.kvHeads; r0 += kRowsPerStep) {
+                    const int64_t chunk = MinOf(kRowsPerStep, tiling_.kvHeads - r0);
                     const int64_t kvHead = r0;
                     WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
                     DataCopyPad(newValue_,
-                        valueGm_[kvHead * valueStrideK_ + (newValueStart + newRow) * valueStrideU_],
-                        DataCopyExtParams(chunk, valueDim_ * 2, (valueStrideK_ - valueDim_) * 2,
-                            (kValueDimBucket - RoundUp(valueDim_, 16)) / 16, 0),
-                        DataCopyPadExtParams<T>(false, 0, 0, 0));
+                        valueGm_[kvHead * tiling_.valueStrideK
+                            + (newValueStart + newRow) * tiling_.valueStrideU],
+                        DataCopyExtParams(chunk, tiling_.valueDim * 2,
+                            (tiling_.valueStrideK - tiling_.valueDim) * 2,
+                            (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16, 0),
+                        DataCopyPadExtParams<T>());
                     SetFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
                     WaitFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
-                    DataCopyPad(cacheVGm_[batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_
-                        + kvHead * cacheVStrideK_ + cacheRow * cacheVStrideT_],
+                    DataCopyPad(cacheVGm_[batch * tiling_.cacheVStrideB
+                        + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
+                        + kvHead * tiling_.cacheVStrideK + cacheRow * tiling_.cacheVStrideT],
                         newValue_,
-                        DataCopyExtParams(chunk, valueDim_ * 2,
-                            (kValueDimBucket - RoundUp(valueDim_, 16)) / 16, (cacheVStrideK_ - valueDim_) * 2,
-                            0));
+                        DataCopyExtParams(chunk, tiling_.valueDim * 2,
+                            (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                            (tiling_.cacheVStrideK - tiling_.valueDim) * 2, 0));
                     SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
                 }
             }
         }
     }
 
-    // Tiling values
-    int64_t kvHeads_ = 0;
-    int64_t group_ = 0;
-    int64_t headsPerTask_ = 0;
-    int64_t headTiles_ = 0;
-    int64_t queriesPerTask_ = 0;
-    int64_t queryTiles_ = 0;
-    int64_t rowsPerTask_ = 0;
-    int64_t splits_ = 0;
-    int64_t items_ = 0;
-    int64_t rowTotal_ = 0;
-    float qkScale_ = 0;
-    int64_t headDim_ = 0;
-    int64_t cacheKStrideT_ = 0;
-    int64_t keyStrideU_ = 0;
-    int64_t cacheKStrideY_ = 0;
-    int64_t cacheKStrideK_ = 0;
-    int64_t cacheKStrideB_ = 0;
-    int64_t keyStrideK_ = 0;
-    int64_t valueDim_ = 0;
-    int64_t cacheVStrideT_ = 0;
-    int64_t valueStrideU_ = 0;
-    int64_t cacheVStrideY_ = 0;
-    int64_t cacheVStrideK_ = 0;
-    int64_t cacheVStrideB_ = 0;
-    int64_t valueStrideK_ = 0;
-    int64_t outputStrideS_ = 0;
-    int64_t outputStrideN_ = 0;
-    int64_t queryHeads_ = 0;
-    int64_t queryStrideS_ = 0;
-    int64_t queryStrideN_ = 0;
-    int64_t queryIsScaled_ = 0;
-    float qScale_ = 0;
-    int64_t queryElements_ = 0;
-    int64_t batchRows_ = 0;
-    int64_t scoreRingOffset_ = 0;
-    int64_t scoreRingPart_ = 0;
-    int64_t probRingOffset_ = 0;
-    int64_t probRingPart_ = 0;
-    int64_t outRingOffset_ = 0;
-    int64_t outRingPart_ = 0;
-    int64_t partialMaxOffset_ = 0;
-    int64_t partialSumOffset_ = 0;
-    int64_t partialOutOffset_ = 0;
-    int64_t scaledQueryOffset_ = 0;
-    int64_t blockIndex_ = 0;
-    int64_t blockCount_ = 0;
-    int64_t subBlock_ = 0;
+    SelfAttentionTiling tiling_{};
 
     // The slot that each lifetime uses next
-    uint32_t scoreL0Slot_ = 0;
-    uint32_t keyL1Slot_ = 0;
-    uint32_t leftL0Slot_ = 0;
-    uint32_t probL1Slot_ = 0;
-    uint32_t outL0Slot_ = 0;
-    uint32_t valueL1Slot_ = 0;
-    uint32_t scoreSlot_ = 0;
-    uint32_t probSlot_ = 0;
-    uint32_t partialSlot_ = 0;
-    uint32_t resultSlot_ = 0;
-    uint32_t leavingMaxSlot_ = 0;
-    uint32_t partMaxSlot_ = 0;
+    uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
+    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
+    uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -1287,55 +1164,12 @@ private:
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
     GlobalTensor<T> scaledQueryGm_;  // scaled query
 
-    // On-chip memories and the buffers with a single slot
-    TBuf<TPosition::VECCALC> ubStorage_;
-    LocalTensor<uint8_t> ub_;
-    LocalTensor<T> queryPart_;
-    LocalTensor<float> queryWide_;
-    LocalTensor<T> queryScaled_;
-    LocalTensor<float> rowMax_;
-    LocalTensor<float> rowSum_;
-    LocalTensor<float> accumulator_;
-    LocalTensor<float> lanes_;
-    LocalTensor<float> tileStat_;
-    LocalTensor<float> newMax_;
-    LocalTensor<float> rescale_;
-    LocalTensor<float> rowBlocks_;
-    LocalTensor<float> mergedMax_;
-    LocalTensor<float> mergedSum_;
-    LocalTensor<float> newMaxBlocks_;
-    LocalTensor<float> mergedRescale_;
-    LocalTensor<T> newKey_;
-    LocalTensor<T> newValue_;
-    TBuf<TPosition::A1> l1Storage_;
-    LocalTensor<uint8_t> l1_;
+    // On-chip buffers with a single slot
+    LocalTensor<T> queryPart_, queryScaled_, newKey_, newValue_;
+    LocalTensor<float> queryWide_, rowMax_, rowSum_, accumulator_, lanes_, tileStat_, newMax_;
+    LocalTensor<float> rescale_, rowBlocks_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> queryL1_;
-    TBuf<TPosition::A2> l0aStorage_;
-    LocalTensor<uint8_t> l0a_;
-    TBuf<TPosition::B2> l0bStorage_;
-    LocalTensor<uint8_t> l0b_;
-    TBuf<TPosition::CO1> l0cStorage_;
-    LocalTensor<uint8_t> l0c_;
 };
-
-// The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
-template <typename T>
-__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR cacheK, GM_ADDR cacheV,
-    GM_ADDR tokenOffset, GM_ADDR seqLen, GM_ADDR layerId, GM_ADDR output, GM_ADDR workspace,
-    const SelfAttentionTiling &tiling)
-{
-    TPipe pipe;
-    SelfAttentionKernel<T> kernel;
-    kernel.Init(pipe, query, key, value, cacheK, cacheV, tokenOffset, seqLen, layerId, output, workspace,
-        tiling);
-    if ASCEND_IS_AIC {
-        kernel.RunCube();
-    }
-    if ASCEND_IS_AIV {
-        kernel.RunVector();
-    }
-    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
-}
 
 }  // namespace self_attention_d128_e128_key_value_maskType_NORM_COMPRESS
 

@@ -1,8 +1,51 @@
-// Tiling data of self_attention: computed on the host, read by every core. Each kernel reads what it needs.
+// Tiling data of self_attention: computed on the host, read by every core. Each kernel reads what
+// it needs.
 #ifndef ATTNDSL_SELF_ATTENTION_TILING_H
 #define ATTNDSL_SELF_ATTENTION_TILING_H
 
 #include <cstdint>
+
+// The kernels by their tiling keys.
+enum class SelfAttentionTilingKey : uint64_t {
+    kFloat16D128E128KeyValue = 385801121600003080,
+    kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM = 64595551100007080,
+    kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer = 274490037500011080,
+    kFloat16D128E128KeyValueLogN = 405326239300019080,
+    kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM = 252771030800003080,
+    kFloat16D128E128KeyValueClampTypeMINMAX = 107688706400003080,
+    kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM = 141286857800004080,
+    kFloat16D128E128 = 48362329400000080,
+    kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI =
+        113020822100007080,
+    kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM =
+        70660474900007080,
+    kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM = 74364683200007080,
+    kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS = 171670734100003080,
+    kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS = 86315166000003080,
+    kFloat16D128E128KeyValueKeyPaddedValuePadded = 90451218200003080,
+    kFloat16D128E128KeyValueQueryPadded = 134757375400003080,
+    kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI = 115889443200007080,
+    kFloat16D128E128CacheKListCacheVList = 282588125900000080,
+    kBfloat16D128E128KeyValue = 385801121600003081,
+    kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM = 64595551100007081,
+    kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer = 274490037500011081,
+    kBfloat16D128E128KeyValueLogN = 405326239300019081,
+    kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM = 252771030800003081,
+    kBfloat16D128E128KeyValueClampTypeMINMAX = 107688706400003081,
+    kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM = 141286857800004081,
+    kBfloat16D128E128 = 48362329400000081,
+    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI =
+        113020822100007081,
+    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM =
+        70660474900007081,
+    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM = 74364683200007081,
+    kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS = 171670734100003081,
+    kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS = 86315166000003081,
+    kBfloat16D128E128KeyValueKeyPaddedValuePadded = 90451218200003081,
+    kBfloat16D128E128KeyValueQueryPadded = 134757375400003081,
+    kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI = 115889443200007081,
+    kBfloat16D128E128CacheKListCacheVList = 282588125900000081,
+};
 
 struct SelfAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
@@ -46,7 +89,8 @@ struct SelfAttentionTiling {
     int64_t batchRows;  // batch rows
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
-    int64_t probRingOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
@@ -56,7 +100,8 @@ struct SelfAttentionTiling {
     int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t attentionMaskPitch0;  // elements of attentionMask behind dimension 0
-    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
+    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
+    // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
     float factorMultiply;
     int64_t windowSize;  // rows of a ring
     float clampMin;  // clampMin

@@ -1,4 +1,5 @@
-// Calls SelfAttentionPaEncoderCustom through the aclnn interface of the installed package: the call of ../direct/sample_case.h.
+// Calls SelfAttentionPaEncoderCustom through the aclnn interface of the installed package: the call
+// of ../direct/sample_case.h.
 // Build: see CMakeLists.txt beside this file. The argument order is that of the generated header.
 #include <cstdio>
 #include <cstring>
@@ -57,8 +58,8 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
         aclrtMemset(address, bytes, 0, bytes) != ACL_SUCCESS) {
         return nullptr;
     }
-    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0, ACL_FORMAT_ND,
-        shape.data(),
+    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0,
+        ACL_FORMAT_ND, shape.data(),
         shape.size(), address);
 }
 
@@ -73,14 +74,16 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
 
 int RunCall(aclrtStream stream)
 {
-    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are compared.
+    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are
+    // compared.
     uint64_t workspaceSize = 0;
     aclOpExecutor *executor = nullptr;
     aclTensor *query = MakeTensor(sample::query.dtype, sample::query.shape);
     aclTensor *key = MakeTensor(sample::key.dtype, sample::key.shape);
     aclTensor *value = MakeTensor(sample::value.dtype, sample::value.shape);
     aclTensor *mask = nullptr;
-    aclIntArray *seqLen = aclCreateIntArray(sample::seqLen.values.data(), sample::seqLen.values.size());
+    aclIntArray *seqLen =
+        aclCreateIntArray(sample::seqLen.values.data(), sample::seqLen.values.size());
     aclTensor *slopes = nullptr;
     aclTensor *qkDescale = MakeTensor(sample::qkDescale.dtype, sample::qkDescale.shape);
     aclTensor *qkOffset = MakeTensor(sample::qkOffset.dtype, sample::qkOffset.shape);
@@ -110,10 +113,11 @@ int RunCall(aclrtStream stream)
     const int64_t windowSize = 0;
     aclTensor *output = MakeTensor(DataType::kFloat16, {2, 2, 128});
     int status =
-        aclnnSelfAttentionPaEncoderCustomGetWorkspaceSize(query, key, value, mask, seqLen, slopes, qkDescale,
-            qkOffset, vpvDescale, vpvOffset, pScale, logN, quantType, outDataType, headNum, kvHeadNum, qScale,
-            qkScale, batchRunStatusEnable, isTriuMask, calcType, kernelType, clampType, clampMin, clampMax,
-            maskType, kvcacheCfg, scaleType, inputLayout, mlaVHeadSize, cacheType, windowSize, output,
+        aclnnSelfAttentionPaEncoderCustomGetWorkspaceSize(query, key, value, mask, seqLen, slopes,
+            qkDescale, qkOffset, vpvDescale, vpvOffset, pScale, logN, quantType, outDataType,
+            headNum, kvHeadNum, qScale, qkScale, batchRunStatusEnable, isTriuMask, calcType,
+            kernelType, clampType, clampMin, clampMax, maskType, kvcacheCfg, scaleType, inputLayout,
+            mlaVHeadSize, cacheType, windowSize, output,
         &workspaceSize, &executor);
     if (status != ACL_SUCCESS) {
         std::fprintf(stderr, "aclnnSelfAttentionPaEncoderCustomGetWorkspaceSize: %d %s\n", status,
@@ -127,7 +131,8 @@ int RunCall(aclrtStream stream)
     }
     status = aclnnSelfAttentionPaEncoderCustom(workspace, workspaceSize, executor, stream);
     if (status != ACL_SUCCESS || aclrtSynchronizeStream(stream) != ACL_SUCCESS) {
-        std::fprintf(stderr, "aclnnSelfAttentionPaEncoderCustom: %d %s\n", status, aclGetRecentErrMsg());
+        std::fprintf(stderr, "aclnnSelfAttentionPaEncoderCustom: %d %s\n", status,
+            aclGetRecentErrMsg());
         return 1;
     }
     std::printf("ok\n");

@@ -1,4 +1,5 @@
-// The contract of self_attention_pa_encoder, checked on the host before a launch. Plain C++17, no CANN headers.
+// The contract of self_attention_pa_encoder, checked on the host before a launch. Plain C++17, no
+// CANN headers.
 // Document: ATB SelfAttentionOperation
 //
 // Every check stands where the spec declares it, and says what the spec's Python function says.
@@ -12,9 +13,8 @@
 //   mask: must hide the keys behind the query and nothing else (reads mask)
 //   mask: must hide what the compressed window hides and nothing else (reads mask)
 //   mask: must hide what the window hides and nothing else (reads mask)
-//   mask: must have the bias of the compressed form on and below the diagonal, and hide above it (reads mask)
-//   mask: must have the bias of the compressed form on and below the diagonal, and hide above it (reads mask)
-//   mask: must have the bias of the compressed form on and below the diagonal, and hide above it (reads mask)
+//   mask: must have the bias of the compressed form on and below the diagonal, and hide above it
+//   (reads mask)
 #ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_CHECK_H
 #define ATTNDSL_SELF_ATTENTION_PA_ENCODER_CHECK_H
 
@@ -69,7 +69,8 @@ struct Sizes {
     int64_t batch = attndsl::kUnknown;
     int64_t kvHeads = attndsl::kUnknown;  // headNum if kvHeadNum == 0 else kvHeadNum
     int64_t headSize = attndsl::kUnknown;
-    int64_t headSizeV = attndsl::kUnknown;  // if no shape shows it: mlaVHeadSize if mlaVHeadSize > 0 else headSize
+    // if no shape shows it: mlaVHeadSize if mlaVHeadSize > 0 else headSize
+    int64_t headSizeV = attndsl::kUnknown;
     int64_t nTokens = attndsl::kUnknown;  // if no shape shows it: 0
     int64_t qRows = attndsl::kUnknown;  // if no shape shows it: max(seqLen[b] for b < batch)
     int64_t kvRows = attndsl::kUnknown;  // if no shape shows it: 0
@@ -132,7 +133,8 @@ inline Status CheckRanges(const Call &call)
             "'UINT8', 6 or 'INT16', 7 or 'UINT16', 8 or 'UINT32', 9 or 'INT64', 10 or 'UINT64', 11 "
             "or 'DOUBLE', 12 or 'BOOL', 27 or 'BF16'"
                 + std::string("; "
-                    + NearestOf(call.outDataType, {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
+                    + NearestOf(call.outDataType,
+                        {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
     }
     if (!(call.headNum > 0)) {
         return Fail("RangeError", std::string(kOperator) + ": headNum: must be > 0, got " +
@@ -165,12 +167,14 @@ inline Status CheckRanges(const Call &call)
     if (call.kernelType != 0 && call.kernelType != 1) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": kernelType: " + Text(call.kernelType) + " is none of "
-            "0 or 'DEFAULT', 1 or 'HIGH_PRECISION'" + std::string("; " + NearestOf(call.kernelType, {0, 1})));
+            "0 or 'DEFAULT', 1 or 'HIGH_PRECISION'"
+                + std::string("; " + NearestOf(call.kernelType, {0, 1})));
     }
     if (call.clampType != 0 && call.clampType != 1) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": clampType: " + Text(call.clampType) + " is none of "
-            "0 or 'UNDEFINED', 1 or 'MIN_MAX'" + std::string("; " + NearestOf(call.clampType, {0, 1})));
+            "0 or 'UNDEFINED', 1 or 'MIN_MAX'"
+                + std::string("; " + NearestOf(call.clampType, {0, 1})));
     }
     if (call.clampMin != call.clampMin) {
         return Fail("RangeError",
@@ -239,7 +243,8 @@ inline Status CheckRanges(const Call &call)
 inline Status CheckEarly(const Call &call)
 {
     // headNum: must be a multiple of kvHeadNum
-    if (call.kvHeadNum > 0 && !(call.kvHeadNum != 0 && Mod(call.headNum, call.kvHeadNum) == 0)) {
+    if (call.kvHeadNum > 0
+        && !(call.kvHeadNum != 0 && FloorMod(call.headNum, call.kvHeadNum) == 0)) {
         Values values;
         values.Add("headNum", call.headNum);
         values.Add("kvHeadNum", call.kvHeadNum);
@@ -393,7 +398,10 @@ inline Status CheckEarly(const Call &call)
     }
     // maskType: latent attention takes few types
     if (call.mlaVHeadSize > 0
-        && !(call.maskType == 0 || call.maskType == 1 || call.maskType == 7 || call.maskType == 8)) {
+        && !(call.maskType == 0
+            || call.maskType == 1
+            || call.maskType == 7
+            || call.maskType == 8)) {
         Values values;
         values.Add("maskType", call.maskType);
         values.Add("maskType", call.maskType);
@@ -609,7 +617,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.qkDescale.given) {
         const DtypeRule rule{{DataType::kFloat32},
             {DataType::kFloat32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "qkDescale", call.qkDescale.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "qkDescale", call.qkDescale.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -625,7 +634,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.vpvDescale.given) {
         const DtypeRule rule{{DataType::kFloat32},
             {DataType::kFloat32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "vpvDescale", call.vpvDescale.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "vpvDescale", call.vpvDescale.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -633,7 +643,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.vpvOffset.given) {
         const DtypeRule rule{{DataType::kInt32},
             {DataType::kInt32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "vpvOffset", call.vpvOffset.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "vpvOffset", call.vpvOffset.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -669,7 +680,7 @@ inline Status CheckParameters(const Call &call, std::vector<std::string> &warnin
                 "multiply qkScale instead")).message);
     }
     // mlaVHeadSize: must be a multiple of 32 for int8
-    if (call.mlaVHeadSize > 0 && call.quantType > 0 && !(Mod(call.mlaVHeadSize, 32) == 0)) {
+    if (call.mlaVHeadSize > 0 && call.quantType > 0 && !(FloorMod(call.mlaVHeadSize, 32) == 0)) {
         Values values;
         values.Add("mlaVHeadSize", call.mlaVHeadSize);
         return Violation("HeadSizeError", kOperator, "mlaVHeadSize",
@@ -755,16 +766,19 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 2, "per head", {{headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 1 || call.maskType == 2, "per batch", {{batch_}, {maskRows_}, {maskCols_}},
+                {call.maskType == 1 || call.maskType == 2, "per batch",
+                    {{batch_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 1 || call.maskType == 2, "full",
                     {{batch_}, {headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 3, "128", {{128}, {128}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 4 || call.maskType == 5 || call.maskType == 6, "256", {{256}, {256}},
+                {call.maskType == 4 || call.maskType == 5 || call.maskType == 6, "256",
+                    {{256}, {256}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 4 || call.maskType == 5, "columns", {{headNum_}, {maskRows_}, {128}},
+                {call.maskType == 4 || call.maskType == 5, "columns",
+                    {{headNum_}, {maskRows_}, {128}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 8, "512", {{512}, {512}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
@@ -839,7 +853,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         nTokens_.Define(0, "default");
     }
     if (!qRows_.Known() && batch_.Known() && call.seqLen.Readable()) {
-        qRows_.Define(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
+        qRows_.Define(
+            MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
             "default");
     }
     if (!kvRows_.Known()) {
@@ -993,7 +1008,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(256, " of headSize"));
     }
     // query: must have a head size of at most 128 with ALiBi
-    if ((call.maskType == 4 || call.maskType == 5 || call.maskType == 6) && !(sizes.headSize <= 128)) {
+    if ((call.maskType == 4 || call.maskType == 5 || call.maskType == 6)
+        && !(sizes.headSize <= 128)) {
         Values values;
         values.Add("headSize", sizes.headSize);
         return Violation("HeadSizeError", kOperator, "query",
@@ -1001,7 +1017,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(128, " of headSize"));
     }
     // query: the head size must be a multiple of 32 for int8
-    if (call.quantType > 0 && !(Mod(sizes.headSize, 32) == 0)) {
+    if (call.quantType > 0 && !(FloorMod(sizes.headSize, 32) == 0)) {
         Values values;
         values.Add("headSize", sizes.headSize);
         return Violation("HeadSizeError", kOperator, "query",
@@ -1101,7 +1117,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // seqLen: must add up to the tokens of query
     if (call.seqLen.Readable()
         && (sizes.query_layout == "tokens" || sizes.query_layout == "merged")
-        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.nTokens)) {
+        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); })
+            == sizes.nTokens)) {
         Values values;
         values.Add("sum(seqLen[b] for b < batch)",
             SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -1113,7 +1130,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // seqLen: must add up to the tokens of key
     if (call.seqLen.Readable()
         && (sizes.key_layout == "tokens" || sizes.key_layout == "merged")
-        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout
+            == "2 batch"
             ? call.seqLen.GetValue(sizes.batch + b)
             : call.seqLen.GetValue(b); }) == sizes.kvRows)) {
         Values values;
@@ -1171,7 +1189,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     }
     // seqLen: the longest keys must cover the longest query
     if (call.seqLen.Readable()
-        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout
+            == "2 batch"
             ? call.seqLen.GetValue(sizes.batch + b)
             : call.seqLen.GetValue(b); }) >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
@@ -1186,7 +1205,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
         return Violation("LengthRangeError", kOperator, "seqLen",
             "the longest keys must cover the longest query", values,
-            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
+            NearestLegal(
+                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
                 " of "
                     + std::string((sizes.seqLen_layout == "batch")
                         ? "max(seqLen[b] for b < batch)"
@@ -1195,14 +1215,17 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // logN: must have an entry for each query token
     if (call.seqLen.Readable()
         && call.logN.given
-        && !(sizes.maxLogN >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
+        && !(sizes.maxLogN
+            >= MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add("maxLogN", sizes.maxLogN);
         values.Add("max(seqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "logN",
             "must have an entry for each query token", values,
-            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
+            NearestLegal(
+                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
                 " of maxLogN"));
     }
     // mask: must have a row for each query
@@ -1213,14 +1236,17 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             || sizes.mask_layout == "per head"
             || sizes.mask_layout == "full"
             || sizes.mask_layout == "columns")
-        && !(sizes.maskRows >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
+        && !(sizes.maskRows
+            >= MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add("maskRows", sizes.maskRows);
         values.Add("max(seqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "mask",
             "must have a row for each query", values,
-            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
+            NearestLegal(
+                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
                 " of maskRows"));
     }
     // mask: must have a column for each key
@@ -1230,7 +1256,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             || sizes.mask_layout == "per batch"
             || sizes.mask_layout == "per head"
             || sizes.mask_layout == "full")
-        && !(sizes.maskCols >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+        && !(sizes.maskCols
+            >= MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
             ? call.seqLen.GetValue(sizes.batch + b)
             : call.seqLen.GetValue(b); }))) {
         Values values;
@@ -1245,7 +1273,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         return Violation("ShapeError", kOperator, "mask",
             "must have a column for each key", values,
             NearestLegal(
-                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+                MaxOver(sizes.batch,
+                    [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
                 ? call.seqLen.GetValue(sizes.batch + b)
                 : call.seqLen.GetValue(b); }),
                 " of maskCols"));
@@ -1255,7 +1284,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         && call.mask.given
         && sizes.mask_layout == "128"
         && call.isTriuMask == 0
-        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) <= 128)) {
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); })
+            <= 128)) {
         Values values;
         values.Add("max(seqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -1268,7 +1298,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         && call.mask.given
         && sizes.mask_layout == "128"
         && call.isTriuMask == 0
-        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout
+            == "2 batch"
             ? call.seqLen.GetValue(sizes.batch + b)
             : call.seqLen.GetValue(b); }) <= 128)) {
         Values values;
@@ -1298,7 +1329,8 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     return Status{};
 }
 
-// A call as its contract wants it, or the first mistake; what is only advised against is left in `warnings`.
+// A call as its contract wants it, or the first mistake; what is only advised against is left in
+// `warnings`.
 inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
 {
     static_cast<void>(warnings);

@@ -1,4 +1,5 @@
-// SelfAttentionPaEncoderCustom: operator definition, shape and dtype inference, and tiling of self_attention_pa_encoder.
+// SelfAttentionPaEncoderCustom: operator definition, shape and dtype inference, and tiling of
+// self_attention_pa_encoder.
 // Contract: ATB SelfAttentionOperation
 #include "self_attention_pa_encoder_launch.h"
 #include "tiling/platform/platform_ascendc.h"
@@ -158,7 +159,8 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
         return ge::GRAPH_FAILED;
     }
     *tiling = plan.tiling;
-    workspace[0] = platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
+    workspace[0] =
+        platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
     context->SetTilingKey(plan.key);
     context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks));
     context->SetScheduleMode(plan.scheduleMode);
@@ -199,8 +201,8 @@ public:
         this->Input("mask")
             .ParamType(OPTIONAL)
             .DataType(
-                {ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16, ge::DT_FLOAT16,
-                    ge::DT_BF16, ge::DT_BF16})
+                {ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16,
+                    ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("seqLen")
@@ -263,8 +265,8 @@ public:
         this->Output("output")
             .ParamType(REQUIRED)
             .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16, ge::DT_FLOAT16,
-                    ge::DT_BF16, ge::DT_FLOAT16})
+                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16,
+                    ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Attr("quantType").AttrType(OPTIONAL).Int(0);

@@ -1,12 +1,106 @@
-// How self_attention_pa_encoder is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How self_attention_pa_encoder is launched: which kernel, how many blocks, which workspace. Plain
+// C++17, no CANN headers.
 #ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_PLAN_H
 #define ATTNDSL_SELF_ATTENTION_PA_ENCODER_PLAN_H
 
 #include <cstdint>
 
 #include "../op_kernel/self_attention_pa_encoder_tiling.h"
+#include "arithmetic.h"
 
 namespace self_attention_pa_encoder_host {
+
+// What numbers of a problem stand for.
+namespace values {
+struct QueryDtype {
+    static constexpr int64_t kFloat16 = 0;
+    static constexpr int64_t kBfloat16 = 1;
+    static constexpr int64_t kInt8 = 2;
+};
+struct QueryLayout {
+    static constexpr int64_t kTokens = 0;
+    static constexpr int64_t kMerged = 1;
+    static constexpr int64_t kPadded = 2;
+    static constexpr int64_t kBnsd = 3;
+};
+struct KeyLayout {
+    static constexpr int64_t kTokens = 0;
+    static constexpr int64_t kMerged = 1;
+    static constexpr int64_t kPadded = 2;
+    static constexpr int64_t kBnsd = 3;
+};
+struct ValueLayout {
+    static constexpr int64_t kTokens = 0;
+    static constexpr int64_t kMerged = 1;
+    static constexpr int64_t kPadded = 2;
+    static constexpr int64_t kBnsd = 3;
+};
+struct MaskDtype {
+    static constexpr int64_t kFloat16 = 0;
+    static constexpr int64_t kBfloat16 = 1;
+};
+struct MaskLayout {
+    static constexpr int64_t kSquare = 0;
+    static constexpr int64_t kPerHead = 1;
+    static constexpr int64_t kPerBatch = 2;
+    static constexpr int64_t kFull = 3;
+    static constexpr int64_t kColumns = 6;
+};
+struct SeqLenLayout {
+    static constexpr int64_t kBatch = 0;
+    static constexpr int64_t k2Batch = 1;
+};
+struct OutputLayout {
+    static constexpr int64_t kTokens = 0;
+    static constexpr int64_t kMerged = 1;
+    static constexpr int64_t kPadded = 2;
+    static constexpr int64_t kBnsd = 3;
+};
+struct QuantType {
+    static constexpr int64_t kUndefined = 0;
+    static constexpr int64_t kQkvOffline = 2;
+    static constexpr int64_t kQkvOnline = 3;
+};
+struct OutDataType {
+    static constexpr int64_t kDtUndefined = -1;
+    static constexpr int64_t kFloat = 0;
+    static constexpr int64_t kFloat16 = 1;
+    static constexpr int64_t kInt8 = 2;
+    static constexpr int64_t kInt32 = 3;
+    static constexpr int64_t kUint8 = 4;
+    static constexpr int64_t kInt16 = 6;
+    static constexpr int64_t kUint16 = 7;
+    static constexpr int64_t kUint32 = 8;
+    static constexpr int64_t kInt64 = 9;
+    static constexpr int64_t kUint64 = 10;
+    static constexpr int64_t kDouble = 11;
+    static constexpr int64_t kBool = 12;
+    static constexpr int64_t kBf16 = 27;
+};
+struct CalcType {
+    static constexpr int64_t kPaEncoder = 3;
+};
+struct KernelType {
+    static constexpr int64_t kDefault = 0;
+    static constexpr int64_t kHighPrecision = 1;
+};
+struct ClampType {
+    static constexpr int64_t kUndefined = 0;
+    static constexpr int64_t kMinMax = 1;
+};
+struct MaskType {
+    static constexpr int64_t kUndefined = 0;
+    static constexpr int64_t kNorm = 1;
+    static constexpr int64_t kAlibi = 2;
+    static constexpr int64_t kNormCompress = 3;
+    static constexpr int64_t kAlibiCompress = 4;
+    static constexpr int64_t kAlibiCompressSqrt = 5;
+    static constexpr int64_t kAlibiCompressLeftAlign = 6;
+    static constexpr int64_t kSlidingWindowNorm = 7;
+    static constexpr int64_t kSlidingWindowCompress = 8;
+    static constexpr int64_t kCausalMask = 9;
+};
+}  // namespace values
 
 // What the launch depends on.
 struct Problem {
@@ -24,7 +118,8 @@ struct Problem {
     int64_t keyLayout = 0;  // layout(key); 0: tokens, 1: merged, 2: padded, 3: BNSD
     int64_t valueLayout = 0;  // layout(value); 0: tokens, 1: merged, 2: padded, 3: BNSD
     int64_t clampType = 0;  // clampType
-    // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7:
+    // 512
     int64_t maskLayout = 0;
     int64_t maskDtype = 0;  // dtype(mask); 0: float16, 1: bfloat16
     int64_t maskType = 0;  // maskType
@@ -51,7 +146,8 @@ struct Problem {
     int64_t windowSize = 0;  // parameter windowSize
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -67,13 +163,28 @@ inline SelfAttentionPaEncoderTiling OneBlock()
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128Value(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+// What the launches of the kernels differ in. A form tells which of several expressions some fields
+// have.
+struct Kernel {
+    SelfAttentionPaEncoderTilingKey key;
+    uint32_t scheduleMode;
+    int32_t splitsForm;  // of splits
+    int32_t rowTotalForm;  // of rowTotal, valueStrideU, valueStrideK, outputStrideN, queryStrideN
+    int32_t keyStrideUForm;  // of keyStrideU, keyStrideK
+    int32_t scoreRingPartForm;  // of scoreRingPart, probRingPart
+    int32_t workspaceBytesForm;  // of workspaceBytes
+    int32_t maskPitch0Form;  // of maskPitch0
+    int32_t factorMultiplyForm;  // of factorMultiply
+    int32_t maskPitch1Form;  // of maskPitch1
+};
 
+// The tiling data of a launch; a kernel reads the fields that it needs.
+inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &kernel)
+{
+    using attndsl::MinOf;
+    using attndsl::MaxOf;
+    using attndsl::CeilDiv;
+    using attndsl::RoundUp;
     SelfAttentionPaEncoderTiling tiling{};
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
@@ -83,30 +194,86 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128Value(const Problem &prob
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    if (kernel.splitsForm == 0) {
+        tiling.splits =
+            MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    } else if (kernel.splitsForm == 1) {
+        tiling.splits =
+            MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
+    } else if (kernel.splitsForm == 2) {
+        tiling.splits = 1;
+    }
     tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
+    if (kernel.rowTotalForm == 0) {
+        tiling.rowTotal = problem.nTokens * problem.headNum;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
+    }
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
+    if (kernel.keyStrideUForm == 0) {
+        tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+        tiling.keyStrideK = problem.headSizeValue;
+    } else if (kernel.keyStrideUForm == 1) {
+        tiling.keyStrideU =
+            problem.keyLayout == values::KeyLayout::kPadded
+                ? problem.kvHeads * problem.headSizeValue
+                : problem.headSizeValue;
+        tiling.keyStrideK =
+            problem.keyLayout == values::KeyLayout::kPadded
+                ? problem.headSizeValue
+                : problem.kvRows * problem.headSizeValue;
+    }
     tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
+    if (kernel.rowTotalForm == 0) {
+        tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
+        tiling.valueStrideK = problem.headSizeV;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.valueStrideU =
+            problem.valueLayout == values::ValueLayout::kPadded
+                ? problem.kvHeads * problem.headSizeV
+                : problem.headSizeV;
+        tiling.valueStrideK =
+            problem.valueLayout == values::ValueLayout::kPadded
+                ? problem.headSizeV
+                : problem.kvRows * problem.headSizeV;
+    }
     tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
+    if (kernel.rowTotalForm == 0) {
+        tiling.outputStrideN = problem.headSizeV;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.outputStrideN =
+            problem.outputLayout == values::OutputLayout::kPadded
+                ? problem.headSizeV
+                : problem.qRows * problem.headSizeV;
+    }
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == values::SeqLenLayout::k2Batch;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
+    if (kernel.rowTotalForm == 0) {
+        tiling.queryStrideN = problem.headSizeValue;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.queryStrideN =
+            problem.queryLayout == values::QueryLayout::kPadded
+                ? problem.headSizeValue
+                : problem.qRows * problem.headSizeValue;
+    }
     tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    if (kernel.scoreRingPartForm == 0) {
+        tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    } else if (kernel.scoreRingPartForm == 1) {
+        tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    }
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    if (kernel.scoreRingPartForm == 0) {
+        tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    } else if (kernel.scoreRingPartForm == 1) {
+        tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
+    }
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
@@ -116,2146 +283,789 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128Value(const Problem &prob
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.maskCols;
-    tiling.factorMultiply =
-        problem.kernelType == 1
-            && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
-            && (problem.maskType == 1
-                || problem.maskType == 3
-                || problem.maskType == 7
-                || problem.maskType == 8)
-            ? -3e+38f
-            : 1.0f;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
+    if (kernel.workspaceBytesForm == 0) {
+        tiling.workspaceBytes =
+            tiling.partialOutOffset
+                + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
+    } else if (kernel.workspaceBytesForm == 1) {
+        tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    }
+    if (kernel.maskPitch0Form == 0) {
+        tiling.maskPitch0 = problem.maskCols;
+    } else if (kernel.maskPitch0Form == 1) {
+        tiling.maskPitch0 = problem.maskRows * problem.maskCols;
+    } else if (kernel.maskPitch0Form == 2) {
+        tiling.maskPitch0 = problem.headNum * problem.maskRows * problem.maskCols;
+    } else if (kernel.maskPitch0Form == 3) {
+        tiling.maskPitch0 = problem.maskRows * 128;
+    }
+    if (kernel.factorMultiplyForm == 0) {
+        tiling.factorMultiply =
+            problem.kernelType == values::KernelType::kHighPrecision
+                && (problem.calcType == 0
+                    || problem.calcType == 1
+                    || problem.calcType == values::CalcType::kPaEncoder)
+                && (problem.maskType == values::MaskType::kNorm
+                    || problem.maskType == values::MaskType::kNormCompress
+                    || problem.maskType == values::MaskType::kSlidingWindowNorm
+                    || problem.maskType == values::MaskType::kSlidingWindowCompress)
+                ? -3e+38f
+                : 1.0f;
+    } else if (kernel.factorMultiplyForm == 1) {
+        tiling.factorMultiply =
+            (problem.maskType == values::MaskType::kNorm
+                || problem.maskType == values::MaskType::kNormCompress
+                || problem.maskType == values::MaskType::kSlidingWindowNorm
+                || problem.maskType == values::MaskType::kSlidingWindowCompress)
+                ? -3e+38f
+                : 1.0f;
+    }
     tiling.slopesStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueClampTypeMINMAX(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
     tiling.keyStrideB =
-        problem.keyLayout == 2
+        problem.keyLayout == values::KeyLayout::kPadded
             ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.kvRows * problem.headSizeValue);
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.valueLayout == 2 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideK = problem.valueLayout == 2 ? problem.headSizeV : problem.kvRows * problem.headSizeV;
     tiling.valueStrideB =
-        problem.valueLayout == 2
+        problem.valueLayout == values::ValueLayout::kPadded
             ? problem.kvRows * (problem.kvHeads * problem.headSizeV)
             : problem.kvHeads * (problem.kvRows * problem.headSizeV);
     tiling.outputStrideB =
-        problem.outputLayout == 2
+        problem.outputLayout == values::OutputLayout::kPadded
             ? problem.qRows * (problem.headNum * problem.headSizeV)
             : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 2 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 2 ? problem.headNum * problem.headSizeV : problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
+    tiling.outputStrideQ =
+        problem.outputLayout == values::OutputLayout::kPadded
+            ? problem.headNum * problem.headSizeV
+            : problem.headSizeV;
     tiling.positions = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
+    tiling.queryStrideQ =
+        problem.queryLayout == values::QueryLayout::kPadded
+            ? problem.headNum * problem.headSizeValue
+            : problem.headSizeValue;
     tiling.queryStrideB =
-        problem.queryLayout == 2
+        problem.queryLayout == values::QueryLayout::kPadded
             ? problem.qRows * (problem.headNum * problem.headSizeValue)
             : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.valueDim = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128KeyPadded(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
-    tiling.keyStrideB =
-        problem.keyLayout == 2
-            ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.kvRows * problem.headSizeValue);
-    tiling.valueDim = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.maskRows * problem.maskCols;
-    tiling.maskPitch1 = problem.maskCols;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.maskRows * problem.maskCols;
-    tiling.maskPitch1 = problem.maskCols;
-    tiling.factorMultiply =
-        problem.kernelType == 1
-            && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
-            && (problem.maskType == 1
-                || problem.maskType == 3
-                || problem.maskType == 7
-                || problem.maskType == 8)
-            ? -3e+38f
-            : 1.0f;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskFullMaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.headNum * problem.maskRows * problem.maskCols;
-    tiling.maskPitch1 = problem.maskRows * problem.maskCols;
+    if (kernel.maskPitch1Form == 0) {
+        tiling.maskPitch1 = problem.maskCols;
+    } else if (kernel.maskPitch1Form == 1) {
+        tiling.maskPitch1 = problem.maskRows * problem.maskCols;
+    }
     tiling.maskPitch2 = problem.maskCols;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.maskRows * 128;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.windowSize = problem.windowSize;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128QueryPadded(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.valueDim = problem.headSizeV;
-    tiling.outputStrideB =
-        problem.outputLayout == 2
-            ? problem.qRows * (problem.headNum * problem.headSizeV)
-            : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 2 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 2 ? problem.headNum * problem.headSizeV : problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.positions = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
-    tiling.queryStrideB =
-        problem.queryLayout == 2
-            ? problem.qRows * (problem.headNum * problem.headSizeValue)
-            : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeALIBI(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.maskCols;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.maskCols;
-    tiling.factorMultiply =
-        (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
-            ? -3e+38f
-            : 1.0f;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.maskRows * problem.maskCols;
-    tiling.maskPitch1 = problem.maskCols;
-    tiling.factorMultiply =
-        (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
-            ? -3e+38f
-            : 1.0f;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
     tiling.qkDescaleStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
     tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.maskCols;
-    tiling.qkDescaleStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.qkDescaleStrideN = 1;
-    tiling.slopesStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = 1;
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.qkDescaleStrideN = 1;
     tiling.pScaleStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE(const Problem &problem)
+// A launch of a kernel, whose tiling data is `tiling`.
+inline Plan PlanOf(const Kernel &kernel, const SelfAttentionPaEncoderTiling &tiling)
 {
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.clampMin = problem.clampMin;
-    tiling.clampMax = problem.clampMax;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.qkDescaleStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
+    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    plan.tiling.key = plan.key;
+    return plan;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.qkDescaleStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
-    tiling.keyStrideB =
-        problem.keyLayout == 2
-            ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.kvRows * problem.headSizeValue);
-    tiling.qkDescaleStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.maskRows * problem.maskCols;
-    tiling.maskPitch1 = problem.maskCols;
-    tiling.qkDescaleStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.headNum * problem.maskRows * problem.maskCols;
-    tiling.maskPitch1 = problem.maskRows * problem.maskCols;
-    tiling.maskPitch2 = problem.maskCols;
-    tiling.qkDescaleStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskPitch0 = problem.maskRows * 128;
-    tiling.qkDescaleStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPaEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.qkDescaleStrideN = 1;
-    tiling.valueDim = problem.headSizeV;
-    tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideB =
-        problem.outputLayout == 2
-            ? problem.qRows * (problem.headNum * problem.headSizeV)
-            : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 2 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 2 ? problem.headNum * problem.headSizeV : problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.positions = problem.qRows;
-    tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
-    tiling.batchScalar = problem.batch;
-    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
-    tiling.queryStrideB =
-        problem.queryLayout == 2
-            ? problem.qRows * (problem.headNum * problem.headSizeValue)
-            : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
+    using Key = SelfAttentionPaEncoderTilingKey;
     // self_attention_pa_encoder_float16_d128_e128_value
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.clampType == 0) {
-        Plan plan{92895136800001080, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_NORM
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 0 &&
-        problem.maskDtype == 0 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0) {
-        Plan plan{374921317600003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kSquare &&
+        problem.maskDtype == values::MaskDtype::kFloat16 &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.slopesGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskType == 4 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{76750906500005080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskType == values::MaskType::kAlibiCompress &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_logN
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven != 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.clampType == 0) {
-        Plan plan{92895136800065080, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_clampType_MIN_MAX
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.clampType == 1) {
-        Plan plan{107961468600001080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueClampTypeMINMAX(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.clampType == values::ClampType::kMinMax) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 2 || problem.queryLayout == 3) &&
-        (problem.keyLayout == 2 || problem.keyLayout == 3) &&
-        (problem.valueLayout == 2 || problem.valueLayout == 3) &&
-        problem.clampType == 0) {
-        Plan plan{150904969800001080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kPadded
+            || problem.queryLayout == values::QueryLayout::kBnsd) &&
+        (problem.keyLayout == values::KeyLayout::kPadded
+            || problem.keyLayout == values::KeyLayout::kBnsd) &&
+        (problem.valueLayout == values::ValueLayout::kPadded
+            || problem.valueLayout == values::ValueLayout::kBnsd) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven == 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        problem.clampType == 0) {
-        Plan plan{347207478800000080, 1, empty ? OneBlock() : TileFloat16D128E128(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_key_padded
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven == 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 2 || problem.keyLayout == 3) &&
-        problem.clampType == 0) {
-        Plan plan{330270759200000080, 1, empty ? OneBlock() : TileFloat16D128E128KeyPadded(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kPadded
+            || problem.keyLayout == values::KeyLayout::kBnsd) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 1 &&
-        problem.maskDtype == 0 &&
-        problem.maskType == 2 &&
-        problem.clampType == 0) {
-        Plan plan{376575791400003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kPerHead &&
+        problem.maskDtype == values::MaskDtype::kFloat16 &&
+        problem.maskType == values::MaskType::kAlibi &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 2 &&
-        problem.maskDtype == 0 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0) {
-        Plan plan{128628576600003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kPerBatch &&
+        problem.maskDtype == values::MaskDtype::kFloat16 &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_full_maskType_NORM
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 3 &&
-        problem.maskDtype == 0 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0) {
-        Plan plan{8824546500003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskFullMaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kFull &&
+        problem.maskDtype == values::MaskDtype::kFloat16 &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 0, 2, 0, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_maskType_NORM_COMPRESS
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskType == 3 &&
-        problem.clampType == 0) {
-        Plan plan{56260770500001080, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskType == values::MaskType::kNormCompress &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 6 &&
-        problem.maskDtype == 0 &&
-        (problem.maskType == 4 || problem.maskType == 5 || problem.maskType == 6) &&
-        problem.clampType == 0) {
-        Plan plan{157349419800003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kColumns &&
+        problem.maskDtype == values::MaskDtype::kFloat16 &&
+        (problem.maskType == values::MaskType::kAlibiCompress
+            || problem.maskType == values::MaskType::kAlibiCompressSqrt
+            || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 3, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        (problem.maskType == 7 || problem.maskType == 8) &&
-        problem.clampType == 0) {
-        Plan plan{12004278000001080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        (problem.maskType == values::MaskType::kSlidingWindowNorm
+            || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_query_padded
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven == 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 2 || problem.queryLayout == 3) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        problem.clampType == 0) {
-        Plan plan{184114535200000080, 1, empty ? OneBlock() : TileFloat16D128E128QueryPadded(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kPadded
+            || problem.queryLayout == values::QueryLayout::kBnsd) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_ALIBI
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 0 &&
-        problem.maskDtype == 0 &&
-        problem.maskType == 2 &&
-        problem.clampType == 0) {
-        Plan plan{284565779700003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskTypeALIBI(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kSquare &&
+        problem.maskDtype == values::MaskDtype::kFloat16 &&
+        problem.maskType == values::MaskType::kAlibi &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.slopesGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskType == 5 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{138352073000005080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskType == values::MaskType::kAlibiCompressSqrt &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.slopesGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskType == 6 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{352612900700005080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.clampType == 0) {
-        Plan plan{92895136800001081, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_NORM
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 0 &&
-        problem.maskDtype == 1 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0) {
-        Plan plan{411568015400003081, 1,
-            empty ? OneBlock() : TileBfloat16D128E128ValueMaskMaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kSquare &&
+        problem.maskDtype == values::MaskDtype::kBfloat16 &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 1, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.slopesGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskType == 4 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{76750906500005081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskType == values::MaskType::kAlibiCompress &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_logN
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven != 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.clampType == 0) {
-        Plan plan{92895136800065081, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_clampType_MIN_MAX
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.clampType == 1) {
-        Plan plan{107961468600001081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueClampTypeMINMAX(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.clampType == values::ClampType::kMinMax) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 2 || problem.queryLayout == 3) &&
-        (problem.keyLayout == 2 || problem.keyLayout == 3) &&
-        (problem.valueLayout == 2 || problem.valueLayout == 3) &&
-        problem.clampType == 0) {
-        Plan plan{150904969800001081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kPadded
+            || problem.queryLayout == values::QueryLayout::kBnsd) &&
+        (problem.keyLayout == values::KeyLayout::kPadded
+            || problem.keyLayout == values::KeyLayout::kBnsd) &&
+        (problem.valueLayout == values::ValueLayout::kPadded
+            || problem.valueLayout == values::ValueLayout::kBnsd) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven == 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        problem.clampType == 0) {
-        Plan plan{347207478800000081, 1, empty ? OneBlock() : TileFloat16D128E128(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_key_padded
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven == 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 2 || problem.keyLayout == 3) &&
-        problem.clampType == 0) {
-        Plan plan{330270759200000081, 1, empty ? OneBlock() : TileFloat16D128E128KeyPadded(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kPadded
+            || problem.keyLayout == values::KeyLayout::kBnsd) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 1 &&
-        problem.maskDtype == 1 &&
-        problem.maskType == 2 &&
-        problem.clampType == 0) {
-        Plan plan{339508421600003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kPerHead &&
+        problem.maskDtype == values::MaskDtype::kBfloat16 &&
+        problem.maskType == values::MaskType::kAlibi &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 2 &&
-        problem.maskDtype == 1 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0) {
-        Plan plan{171986576400003081, 1,
-            empty ? OneBlock() : TileBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kPerBatch &&
+        problem.maskDtype == values::MaskDtype::kBfloat16 &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 1, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_full_maskType_NORM
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 3 &&
-        problem.maskDtype == 1 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0) {
-        Plan plan{79552428300003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskFullMaskTypeNORM(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kFull &&
+        problem.maskDtype == values::MaskDtype::kBfloat16 &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 0, 2, 0, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_NORM_COMPRESS
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskType == 3 &&
-        problem.clampType == 0) {
-        Plan plan{56260770500001081, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskType == values::MaskType::kNormCompress &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 6 &&
-        problem.maskDtype == 1 &&
-        (problem.maskType == 4 || problem.maskType == 5 || problem.maskType == 6) &&
-        problem.clampType == 0) {
-        Plan plan{219460824400003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kColumns &&
+        problem.maskDtype == values::MaskDtype::kBfloat16 &&
+        (problem.maskType == values::MaskType::kAlibiCompress
+            || problem.maskType == values::MaskType::kAlibiCompressSqrt
+            || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 3, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        (problem.maskType == 7 || problem.maskType == 8) &&
-        problem.clampType == 0) {
-        Plan plan{12004278000001081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        (problem.maskType == values::MaskType::kSlidingWindowNorm
+            || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_query_padded
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven == 0 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 2 || problem.queryLayout == 3) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        problem.clampType == 0) {
-        Plan plan{184114535200000081, 1, empty ? OneBlock() : TileFloat16D128E128QueryPadded(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kPadded
+            || problem.queryLayout == values::QueryLayout::kBnsd) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_ALIBI
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 0 &&
-        problem.maskDtype == 1 &&
-        problem.maskType == 2 &&
-        problem.clampType == 0) {
-        Plan plan{220970666300003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskTypeALIBI(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kSquare &&
+        problem.maskDtype == values::MaskDtype::kBfloat16 &&
+        problem.maskType == values::MaskType::kAlibi &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.slopesGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskType == 5 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{138352073000005081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskType == values::MaskType::kAlibiCompressSqrt &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
         problem.slopesGiven != 0 &&
         problem.logNGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskType == 6 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{352612900700005081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2263,19 +1073,21 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.clampType == 0) {
-        Plan plan{130279157100025082, 1,
-            empty ? OneBlock() : TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2283,24 +1095,24 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 0 &&
-        problem.maskDtype == 0 &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0) {
-        Plan plan{41868342200027082, 1,
-            empty
-                ? OneBlock()
-                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kSquare &&
+        problem.maskDtype == values::MaskDtype::kFloat16 &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2308,23 +1120,23 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.maskType == 4 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{293002024100029082, 1,
-            empty
-                ? OneBlock()
-                : TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.maskType == values::MaskType::kAlibiCompress &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2332,19 +1144,21 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven != 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.clampType == 0) {
-        Plan plan{130279157100057082, 0,
-            empty ? OneBlock() : TileInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE, 0, 2, 0, 0, 1, 1, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2352,21 +1166,21 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.clampType == 1) {
-        Plan plan{98357786100025082, 1,
-            empty
-                ? OneBlock()
-                : TileInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.clampType == values::ClampType::kMinMax) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_maskType_NORM_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2374,24 +1188,24 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 0 &&
-        problem.maskDtype == 1 &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0) {
-        Plan plan{363527821200027082, 1,
-            empty
-                ? OneBlock()
-                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kSquare &&
+        problem.maskDtype == values::MaskDtype::kBfloat16 &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven == 0 &&
@@ -2399,18 +1213,19 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.clampType == 0) {
-        Plan plan{202042731000024082, 1,
-            empty ? OneBlock() : TileInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven == 0 &&
@@ -2418,18 +1233,19 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 2 || problem.keyLayout == 3) &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.clampType == 0) {
-        Plan plan{422816758100024082, 1,
-            empty ? OneBlock() : TileInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kPadded
+            || problem.keyLayout == values::KeyLayout::kBnsd) &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 1, 1, 0, 1, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2437,24 +1253,24 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 1 &&
-        problem.maskDtype == 0 &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.maskType == 2 &&
-        problem.clampType == 0) {
-        Plan plan{362849643000027082, 1,
-            empty
-                ? OneBlock()
-                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kPerHead &&
+        problem.maskDtype == values::MaskDtype::kFloat16 &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.maskType == values::MaskType::kAlibi &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2462,24 +1278,24 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 2 &&
-        problem.maskDtype == 0 &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0) {
-        Plan plan{293877920500027082, 1,
-            empty
-                ? OneBlock()
-                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kPerBatch &&
+        problem.maskDtype == values::MaskDtype::kFloat16 &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchCcd31859MaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2487,24 +1303,24 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 3 &&
-        problem.maskDtype == 0 &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.maskType == 1 &&
-        problem.clampType == 0) {
-        Plan plan{42768058400027082, 1,
-            empty
-                ? OneBlock()
-                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kFull &&
+        problem.maskDtype == values::MaskDtype::kFloat16 &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.maskType == values::MaskType::kNorm &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 2, 0, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2512,24 +1328,26 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 6 &&
-        problem.maskDtype == 1 &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        (problem.maskType == 4 || problem.maskType == 5 || problem.maskType == 6) &&
-        problem.clampType == 0) {
-        Plan plan{419672092600027082, 1,
-            empty
-                ? OneBlock()
-                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kColumns &&
+        problem.maskDtype == values::MaskDtype::kBfloat16 &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        (problem.maskType == values::MaskType::kAlibiCompress
+            || problem.maskType == values::MaskType::kAlibiCompressSqrt
+            || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 3, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven == 0 &&
@@ -2537,18 +1355,19 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 2 || problem.queryLayout == 3) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.clampType == 0) {
-        Plan plan{153779648300024082, 1,
-            empty ? OneBlock() : TileInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kPadded
+            || problem.queryLayout == values::QueryLayout::kBnsd) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE, 1, 1, 1, 0, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2556,24 +1375,24 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.maskLayout == 0 &&
-        problem.maskDtype == 0 &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.maskType == 2 &&
-        problem.clampType == 0) {
-        Plan plan{184664963500027082, 1,
-            empty
-                ? OneBlock()
-                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.maskLayout == values::MaskLayout::kSquare &&
+        problem.maskDtype == values::MaskDtype::kFloat16 &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.maskType == values::MaskType::kAlibi &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2581,23 +1400,23 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.maskType == 5 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{351358669000029082, 1,
-            empty
-                ? OneBlock()
-                : TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.maskType == values::MaskType::kAlibiCompressSqrt &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2605,23 +1424,23 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.quantType != 0 &&
-        problem.outDataType != 27 &&
-        problem.maskType == 6 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{136260626300029082, 1,
-            empty
-                ? OneBlock()
-                : TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType != values::OutDataType::kBf16 &&
+        problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE
-    if (problem.queryDtype == 2 &&
+    if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.valueGiven != 0 &&
@@ -2629,16 +1448,18 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        (problem.queryLayout == 0 || problem.queryLayout == 1) &&
-        (problem.keyLayout == 0 || problem.keyLayout == 1) &&
-        (problem.valueLayout == 0 || problem.valueLayout == 1) &&
-        problem.quantType != 0 &&
-        problem.outDataType == 27 &&
-        problem.clampType == 0) {
-        Plan plan{295384346500025082, 1,
-            empty ? OneBlock() : TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged) &&
+        (problem.keyLayout == values::KeyLayout::kTokens
+            || problem.keyLayout == values::KeyLayout::kMerged) &&
+        (problem.valueLayout == values::ValueLayout::kTokens
+            || problem.valueLayout == values::ValueLayout::kMerged) &&
+        problem.quantType != values::QuantType::kUndefined &&
+        problem.outDataType == values::OutDataType::kBf16 &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};
 }

@@ -1,4 +1,5 @@
-// Shapes of results from shapes whose sizes may be symbols, or not known yet. Nothing is checked. Plain C++17.
+// Shapes of results from shapes whose sizes may be symbols, or not known yet. Nothing is checked.
+// Plain C++17.
 #ifndef ATTNDSL_SHAPES_H
 #define ATTNDSL_SHAPES_H
 
@@ -25,7 +26,10 @@ inline Extent operator/(Extent a, Extent b)
     return a.value < 0 || b.value <= 0 ? Extent() : Extent(a.value / b.value);
 }
 
-inline bool operator==(Extent a, Extent b) { return a.value < 0 || b.value < 0 || a.value == b.value; }
+inline bool operator==(Extent a, Extent b)
+{
+    return a.value < 0 || b.value < 0 || a.value == b.value;
+}
 
 // One factor of a dimension: a number, or a size by its name.
 struct NamedFactor {
@@ -58,9 +62,10 @@ public:
     const Integer &operator[](const std::string &name) const { return sizes_.at(name); }
     void Define(const std::string &name, const Integer &value) { sizes_.emplace(name, value); }
 
-    // The key of the layout that an argument has, whose sizes are known from then on; nothing if it is absent, or
-    // has no layout. With `padded`, leading dimensions of one entry may be left out.
-    std::string Match(const std::string &argument, std::vector<NamedLayout> layouts, bool padded = false)
+    // The key of the layout that an argument has, whose sizes are known from then on; nothing if it
+    // is absent, or has no layout. With `padded`, leading dimensions of one entry may be left out.
+    std::string Match(const std::string &argument, std::vector<NamedLayout> layouts,
+                      bool padded = false)
     {
         const auto found = shapes_.find(argument);
         if (found == shapes_.end()) {
@@ -72,9 +77,11 @@ public:
                 shape.insert(shape.begin(), layout.dims.size() - shape.size(), Integer(1));
             }
         }
-        layouts.erase(std::remove_if(layouts.begin(), layouts.end(), [&](const NamedLayout &each) {
-            return !each.applies || each.dims.size() != shape.size();
-        }), layouts.end());
+        layouts.erase(std::remove_if(layouts.begin(), layouts.end(),
+                                     [&](const NamedLayout &each) {
+                                         return !each.applies || each.dims.size() != shape.size();
+                                     }),
+                      layouts.end());
         if (layouts.empty()) {
             return "";
         }
@@ -93,7 +100,8 @@ public:
         for (const NamedDim &dim : dims) {
             const auto whole = products_.find(NameOf(dim));
             std::vector<std::string> unknown;
-            const Integer product = whole != products_.end() ? whole->second : ProductOf(dim, unknown);
+            const Integer product =
+                whole != products_.end() ? whole->second : ProductOf(dim, unknown);
             if (!unknown.empty()) {
                 return std::nullopt;
             }
@@ -122,7 +130,8 @@ private:
                 unknown.push_back(factor.name);
                 continue;
             }
-            const Integer value = factor.name.empty() ? Integer(factor.number) : sizes_.at(factor.name);
+            const Integer value =
+                factor.name.empty() ? Integer(factor.number) : sizes_.at(factor.name);
             product = first ? value : product * value;
             first = false;
         }

@@ -1,5 +1,12 @@
-// self_attention_pa_encoder as a custom operator of PyTorch on NPUs (PrivateUse1), launched directly, without an operator package.
-// Schema: self_attention_pa_encoder(Tensor query, Tensor key, Tensor? value, Tensor? mask, SymInt[] seqLen, Tensor? slopes=None, Tensor? qkDescale=None, Tensor? qkOffset=None, Tensor? vpvDescale=None, Tensor? vpvOffset=None, Tensor? pScale=None, Tensor? logN=None, *, int quantType=0, int outDataType=-1, int headNum=0, int kvHeadNum=0, float qScale=1.0, float qkScale=1.0, bool batchRunStatusEnable=False, int isTriuMask=0, int calcType=3, int kernelType=0, int clampType=0, float clampMin=0.0, float clampMax=0.0, int maskType=0, int kvcacheCfg=0, int scaleType=0, int inputLayout=0, int mlaVHeadSize=0, int cacheType=0, int windowSize=0) -> Tensor
+// self_attention_pa_encoder as a custom operator of PyTorch on NPUs (PrivateUse1), launched
+// directly, without an operator package.
+// Schema: self_attention_pa_encoder(Tensor query, Tensor key, Tensor? value, Tensor? mask, SymInt[]
+// seqLen, Tensor? slopes=None, Tensor? qkDescale=None, Tensor? qkOffset=None, Tensor?
+// vpvDescale=None, Tensor? vpvOffset=None, Tensor? pScale=None, Tensor? logN=None, *, int
+// quantType=0, int outDataType=-1, int headNum=0, int kvHeadNum=0, float qScale=1.0, float
+// qkScale=1.0, bool batchRunStatusEnable=False, int isTriuMask=0, int calcType=3, int kernelType=0,
+// int clampType=0, float clampMin=0.0, float clampMax=0.0, int maskType=0, int kvcacheCfg=0, int
+// scaleType=0, int inputLayout=0, int mlaVHeadSize=0, int cacheType=0, int windowSize=0) -> Tensor
 #include <list>
 
 #include <c10/core/DeviceGuard.h>
@@ -68,8 +75,10 @@ at::ScalarType ToTorch(DataType dtype)
     }
 }
 
-// Reads the arguments of a call. For a launch, it has the addresses of its tensors and keeps what they need until the
-// launch has been enqueued. For shapes alone it asks for neither memory nor numbers, which a traced tensor does not have.
+// Reads the arguments of a call. For a launch, it has the addresses of its tensors and keeps what
+// they need until the
+// launch has been enqueued. For shapes alone it asks for neither memory nor numbers, which a traced
+// tensor does not have.
 class Reader {
 public:
     // `device`: where the tensors have to be; nothing for shapes alone.
@@ -87,7 +96,8 @@ public:
         if (!device_.has_value()) {
             return nullptr;
         }
-        TORCH_CHECK(tensor.device() == *device_, kOperator, ": ", name, ": lies on ", tensor.device().str(),
+        TORCH_CHECK(tensor.device() == *device_, kOperator, ": ", name, ": lies on ",
+            tensor.device().str(),
             ", must be on ", device_->str(), " as query is");
         kept_.push_back(tensor.contiguous());
         return kept_.back().data_ptr();
@@ -124,7 +134,8 @@ public:
         return kept_.back().data_ptr();
     }
 
-    // A copy in device memory. It waits for the stream, as kernels that still run may use this memory.
+    // A copy in device memory. It waits for the stream, as kernels that still run may use this
+    // memory.
     void *Upload(const void *data, size_t bytes)
     {
         at::Tensor copy = at::empty({static_cast<int64_t>(bytes)}, at::kByte);
@@ -154,15 +165,16 @@ private:
 };
 
 // The arguments of a call; the addresses of its tensors are left in `at`.
-Call ReadCall(const at::Tensor &query, const at::Tensor &key, const c10::optional<at::Tensor> &value,
-    const c10::optional<at::Tensor> &mask, c10::SymIntArrayRef seqLen,
-    const c10::optional<at::Tensor> &slopes, const c10::optional<at::Tensor> &qkDescale,
-    const c10::optional<at::Tensor> &qkOffset, const c10::optional<at::Tensor> &vpvDescale,
-    const c10::optional<at::Tensor> &vpvOffset, const c10::optional<at::Tensor> &pScale,
-    const c10::optional<at::Tensor> &logN, int64_t quantType, int64_t outDataType, int64_t headNum,
-    int64_t kvHeadNum, double qScale, double qkScale, bool batchRunStatusEnable, int64_t isTriuMask,
-    int64_t calcType, int64_t kernelType, int64_t clampType, double clampMin, double clampMax,
-    int64_t maskType, int64_t kvcacheCfg, int64_t scaleType, int64_t inputLayout, int64_t mlaVHeadSize,
+Call ReadCall(const at::Tensor &query, const at::Tensor &key,
+    const c10::optional<at::Tensor> &value, const c10::optional<at::Tensor> &mask,
+    c10::SymIntArrayRef seqLen, const c10::optional<at::Tensor> &slopes,
+    const c10::optional<at::Tensor> &qkDescale, const c10::optional<at::Tensor> &qkOffset,
+    const c10::optional<at::Tensor> &vpvDescale, const c10::optional<at::Tensor> &vpvOffset,
+    const c10::optional<at::Tensor> &pScale, const c10::optional<at::Tensor> &logN,
+    int64_t quantType, int64_t outDataType, int64_t headNum, int64_t kvHeadNum, double qScale,
+    double qkScale, bool batchRunStatusEnable, int64_t isTriuMask, int64_t calcType,
+    int64_t kernelType, int64_t clampType, double clampMin, double clampMax, int64_t maskType,
+    int64_t kvcacheCfg, int64_t scaleType, int64_t inputLayout, int64_t mlaVHeadSize,
     int64_t cacheType, int64_t windowSize, Reader &reader, Addresses &at)
 {
     Call call;
@@ -224,15 +236,16 @@ void Require(const Status &status)
     TORCH_CHECK(status.Ok(), status.message);
 }
 
-at::Tensor RunOnNpu(const at::Tensor &query, const at::Tensor &key, const c10::optional<at::Tensor> &value,
-    const c10::optional<at::Tensor> &mask, c10::SymIntArrayRef seqLen,
-    const c10::optional<at::Tensor> &slopes, const c10::optional<at::Tensor> &qkDescale,
-    const c10::optional<at::Tensor> &qkOffset, const c10::optional<at::Tensor> &vpvDescale,
-    const c10::optional<at::Tensor> &vpvOffset, const c10::optional<at::Tensor> &pScale,
-    const c10::optional<at::Tensor> &logN, int64_t quantType, int64_t outDataType, int64_t headNum,
-    int64_t kvHeadNum, double qScale, double qkScale, bool batchRunStatusEnable, int64_t isTriuMask,
-    int64_t calcType, int64_t kernelType, int64_t clampType, double clampMin, double clampMax,
-    int64_t maskType, int64_t kvcacheCfg, int64_t scaleType, int64_t inputLayout, int64_t mlaVHeadSize,
+at::Tensor RunOnNpu(const at::Tensor &query, const at::Tensor &key,
+    const c10::optional<at::Tensor> &value, const c10::optional<at::Tensor> &mask,
+    c10::SymIntArrayRef seqLen, const c10::optional<at::Tensor> &slopes,
+    const c10::optional<at::Tensor> &qkDescale, const c10::optional<at::Tensor> &qkOffset,
+    const c10::optional<at::Tensor> &vpvDescale, const c10::optional<at::Tensor> &vpvOffset,
+    const c10::optional<at::Tensor> &pScale, const c10::optional<at::Tensor> &logN,
+    int64_t quantType, int64_t outDataType, int64_t headNum, int64_t kvHeadNum, double qScale,
+    double qkScale, bool batchRunStatusEnable, int64_t isTriuMask, int64_t calcType,
+    int64_t kernelType, int64_t clampType, double clampMin, double clampMax, int64_t maskType,
+    int64_t kvcacheCfg, int64_t scaleType, int64_t inputLayout, int64_t mlaVHeadSize,
     int64_t cacheType, int64_t windowSize)
 {
     const at::Device device = query.device();
@@ -240,10 +253,11 @@ at::Tensor RunOnNpu(const at::Tensor &query, const at::Tensor &key, const c10::o
     Reader reader(device);
     Addresses at;
     Call call =
-        ReadCall(query, key, value, mask, seqLen, slopes, qkDescale, qkOffset, vpvDescale, vpvOffset, pScale,
-            logN, quantType, outDataType, headNum, kvHeadNum, qScale, qkScale, batchRunStatusEnable,
-            isTriuMask, calcType, kernelType, clampType, clampMin, clampMax, maskType, kvcacheCfg, scaleType,
-            inputLayout, mlaVHeadSize, cacheType, windowSize, reader, at);
+        ReadCall(query, key, value, mask, seqLen, slopes, qkDescale, qkOffset, vpvDescale,
+            vpvOffset, pScale, logN, quantType, outDataType, headNum, kvHeadNum, qScale, qkScale,
+            batchRunStatusEnable, isTriuMask, calcType, kernelType, clampType, clampMin, clampMax,
+            maskType, kvcacheCfg, scaleType, inputLayout, mlaVHeadSize, cacheType, windowSize,
+            reader, at);
     Sizes sizes;
     std::vector<std::string> warnings;
     Require(Check(call, sizes, warnings));
@@ -269,24 +283,26 @@ at::Tensor RunOnNpu(const at::Tensor &query, const at::Tensor &key, const c10::o
 }
 
 // Shapes and dtypes alone, for torch.compile and tensors on the meta device. Sizes may be symbols.
-at::Tensor RunOnMeta(const at::Tensor &query, const at::Tensor &key, const c10::optional<at::Tensor> &value,
-    const c10::optional<at::Tensor> &mask, c10::SymIntArrayRef seqLen,
-    const c10::optional<at::Tensor> &slopes, const c10::optional<at::Tensor> &qkDescale,
-    const c10::optional<at::Tensor> &qkOffset, const c10::optional<at::Tensor> &vpvDescale,
-    const c10::optional<at::Tensor> &vpvOffset, const c10::optional<at::Tensor> &pScale,
-    const c10::optional<at::Tensor> &logN, int64_t quantType, int64_t outDataType, int64_t headNum,
-    int64_t kvHeadNum, double qScale, double qkScale, bool batchRunStatusEnable, int64_t isTriuMask,
-    int64_t calcType, int64_t kernelType, int64_t clampType, double clampMin, double clampMax,
-    int64_t maskType, int64_t kvcacheCfg, int64_t scaleType, int64_t inputLayout, int64_t mlaVHeadSize,
+at::Tensor RunOnMeta(const at::Tensor &query, const at::Tensor &key,
+    const c10::optional<at::Tensor> &value, const c10::optional<at::Tensor> &mask,
+    c10::SymIntArrayRef seqLen, const c10::optional<at::Tensor> &slopes,
+    const c10::optional<at::Tensor> &qkDescale, const c10::optional<at::Tensor> &qkOffset,
+    const c10::optional<at::Tensor> &vpvDescale, const c10::optional<at::Tensor> &vpvOffset,
+    const c10::optional<at::Tensor> &pScale, const c10::optional<at::Tensor> &logN,
+    int64_t quantType, int64_t outDataType, int64_t headNum, int64_t kvHeadNum, double qScale,
+    double qkScale, bool batchRunStatusEnable, int64_t isTriuMask, int64_t calcType,
+    int64_t kernelType, int64_t clampType, double clampMin, double clampMax, int64_t maskType,
+    int64_t kvcacheCfg, int64_t scaleType, int64_t inputLayout, int64_t mlaVHeadSize,
     int64_t cacheType, int64_t windowSize)
 {
     Reader reader;
     Addresses at;
     Call call =
-        ReadCall(query, key, value, mask, seqLen, slopes, qkDescale, qkOffset, vpvDescale, vpvOffset, pScale,
-            logN, quantType, outDataType, headNum, kvHeadNum, qScale, qkScale, batchRunStatusEnable,
-            isTriuMask, calcType, kernelType, clampType, clampMin, clampMax, maskType, kvcacheCfg, scaleType,
-            inputLayout, mlaVHeadSize, cacheType, windowSize, reader, at);
+        ReadCall(query, key, value, mask, seqLen, slopes, qkDescale, qkOffset, vpvDescale,
+            vpvOffset, pScale, logN, quantType, outDataType, headNum, kvHeadNum, qScale, qkScale,
+            batchRunStatusEnable, isTriuMask, calcType, kernelType, clampType, clampMin, clampMax,
+            maskType, kvcacheCfg, scaleType, inputLayout, mlaVHeadSize, cacheType, windowSize,
+            reader, at);
     Require(ResolveLists(call));
     if (IsMeasured(call)) {
         Sizes sizes;

@@ -1,4 +1,5 @@
-// Calls SelfAttentionPrefixEncoderCustom through the aclnn interface of the installed package: the call of ../direct/sample_case.h.
+// Calls SelfAttentionPrefixEncoderCustom through the aclnn interface of the installed package: the
+// call of ../direct/sample_case.h.
 // Build: see CMakeLists.txt beside this file. The argument order is that of the generated header.
 #include <cstdio>
 #include <cstring>
@@ -57,8 +58,8 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
         aclrtMemset(address, bytes, 0, bytes) != ACL_SUCCESS) {
         return nullptr;
     }
-    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0, ACL_FORMAT_ND,
-        shape.data(),
+    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0,
+        ACL_FORMAT_ND, shape.data(),
         shape.size(), address);
 }
 
@@ -73,7 +74,8 @@ aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
 
 int RunCall(aclrtStream stream)
 {
-    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are compared.
+    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are
+    // compared.
     uint64_t workspaceSize = 0;
     aclOpExecutor *executor = nullptr;
     aclTensor *query = MakeTensor(sample::query.dtype, sample::query.shape);
@@ -81,8 +83,10 @@ int RunCall(aclrtStream stream)
     aclTensor *value = MakeTensor(sample::value.dtype, sample::value.shape);
     aclTensor *blockTables = MakeTensor(sample::blockTables.dtype, sample::blockTables.shape);
     aclTensor *mask = nullptr;
-    aclIntArray *seqLen = aclCreateIntArray(sample::seqLen.values.data(), sample::seqLen.values.size());
-    aclIntArray *kvSeqLen = aclCreateIntArray(sample::kvSeqLen.values.data(), sample::kvSeqLen.values.size());
+    aclIntArray *seqLen =
+        aclCreateIntArray(sample::seqLen.values.data(), sample::seqLen.values.size());
+    aclIntArray *kvSeqLen =
+        aclCreateIntArray(sample::kvSeqLen.values.data(), sample::kvSeqLen.values.size());
     aclTensor *slopes = nullptr;
     const int64_t quantType = 0;
     const int64_t outDataType = -1;
@@ -106,14 +110,15 @@ int RunCall(aclrtStream stream)
     const int64_t windowSize = 0;
     aclTensor *output = MakeTensor(DataType::kBfloat16, {3, 256});
     int status =
-        aclnnSelfAttentionPrefixEncoderCustomGetWorkspaceSize(query, key, value, blockTables, mask, seqLen,
-            kvSeqLen, slopes, quantType, outDataType, headNum, kvHeadNum, qScale, qkScale,
-            batchRunStatusEnable, isTriuMask, calcType, kernelType, clampType, clampMin, clampMax, maskType,
-            kvcacheCfg, scaleType, inputLayout, mlaVHeadSize, cacheType, windowSize, output,
+        aclnnSelfAttentionPrefixEncoderCustomGetWorkspaceSize(query, key, value, blockTables, mask,
+            seqLen, kvSeqLen, slopes, quantType, outDataType, headNum, kvHeadNum, qScale, qkScale,
+            batchRunStatusEnable, isTriuMask, calcType, kernelType, clampType, clampMin, clampMax,
+            maskType, kvcacheCfg, scaleType, inputLayout, mlaVHeadSize, cacheType, windowSize,
+            output,
         &workspaceSize, &executor);
     if (status != ACL_SUCCESS) {
-        std::fprintf(stderr, "aclnnSelfAttentionPrefixEncoderCustomGetWorkspaceSize: %d %s\n", status,
-            aclGetRecentErrMsg());
+        std::fprintf(stderr, "aclnnSelfAttentionPrefixEncoderCustomGetWorkspaceSize: %d %s\n",
+            status, aclGetRecentErrMsg());
         return 1;
     }
     void *workspace = nullptr;
@@ -123,7 +128,8 @@ int RunCall(aclrtStream stream)
     }
     status = aclnnSelfAttentionPrefixEncoderCustom(workspace, workspaceSize, executor, stream);
     if (status != ACL_SUCCESS || aclrtSynchronizeStream(stream) != ACL_SUCCESS) {
-        std::fprintf(stderr, "aclnnSelfAttentionPrefixEncoderCustom: %d %s\n", status, aclGetRecentErrMsg());
+        std::fprintf(stderr, "aclnnSelfAttentionPrefixEncoderCustom: %d %s\n", status,
+            aclGetRecentErrMsg());
         return 1;
     }
     std::printf("ok\n");

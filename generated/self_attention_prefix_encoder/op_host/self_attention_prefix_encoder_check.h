@@ -1,4 +1,5 @@
-// The contract of self_attention_prefix_encoder, checked on the host before a launch. Plain C++17, no CANN headers.
+// The contract of self_attention_prefix_encoder, checked on the host before a launch. Plain C++17,
+// no CANN headers.
 // Document: ATB SelfAttentionOperation
 //
 // Every check stands where the spec declares it, and says what the spec's Python function says.
@@ -13,9 +14,8 @@
 //   mask: must hide the keys behind the query and nothing else (reads mask)
 //   mask: must hide what the compressed window hides and nothing else (reads mask)
 //   mask: must hide what the window hides and nothing else (reads mask)
-//   mask: must have the bias of the compressed form on and below the diagonal, and hide above it (reads mask)
-//   mask: must have the bias of the compressed form on and below the diagonal, and hide above it (reads mask)
-//   mask: must have the bias of the compressed form on and below the diagonal, and hide above it (reads mask)
+//   mask: must have the bias of the compressed form on and below the diagonal, and hide above it
+//   (reads mask)
 #ifndef ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_CHECK_H
 #define ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_CHECK_H
 
@@ -135,7 +135,8 @@ inline Status CheckRanges(const Call &call)
             "'UINT8', 6 or 'INT16', 7 or 'UINT16', 8 or 'UINT32', 9 or 'INT64', 10 or 'UINT64', 11 "
             "or 'DOUBLE', 12 or 'BOOL', 27 or 'BF16'"
                 + std::string("; "
-                    + NearestOf(call.outDataType, {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
+                    + NearestOf(call.outDataType,
+                        {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
     }
     if (!(call.headNum > 0)) {
         return Fail("RangeError", std::string(kOperator) + ": headNum: must be > 0, got " +
@@ -168,12 +169,14 @@ inline Status CheckRanges(const Call &call)
     if (call.kernelType != 0 && call.kernelType != 1) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": kernelType: " + Text(call.kernelType) + " is none of "
-            "0 or 'DEFAULT', 1 or 'HIGH_PRECISION'" + std::string("; " + NearestOf(call.kernelType, {0, 1})));
+            "0 or 'DEFAULT', 1 or 'HIGH_PRECISION'"
+                + std::string("; " + NearestOf(call.kernelType, {0, 1})));
     }
     if (call.clampType != 0 && call.clampType != 1) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": clampType: " + Text(call.clampType) + " is none of "
-            "0 or 'UNDEFINED', 1 or 'MIN_MAX'" + std::string("; " + NearestOf(call.clampType, {0, 1})));
+            "0 or 'UNDEFINED', 1 or 'MIN_MAX'"
+                + std::string("; " + NearestOf(call.clampType, {0, 1})));
     }
     if (call.clampMin != call.clampMin) {
         return Fail("RangeError",
@@ -242,7 +245,8 @@ inline Status CheckRanges(const Call &call)
 inline Status CheckEarly(const Call &call)
 {
     // headNum: must be a multiple of kvHeadNum
-    if (call.kvHeadNum > 0 && !(call.kvHeadNum != 0 && Mod(call.headNum, call.kvHeadNum) == 0)) {
+    if (call.kvHeadNum > 0
+        && !(call.kvHeadNum != 0 && FloorMod(call.headNum, call.kvHeadNum) == 0)) {
         Values values;
         values.Add("headNum", call.headNum);
         values.Add("kvHeadNum", call.kvHeadNum);
@@ -527,7 +531,8 @@ inline Status CheckDtypes(const Call &call)
     if (call.blockTables.given) {
         const DtypeRule rule{{DataType::kInt32},
             {DataType::kInt32}, {}};
-        const Status status = attndsl::CheckDtype(kOperator, "blockTables", call.blockTables.dtype, rule);
+        const Status status =
+            attndsl::CheckDtype(kOperator, "blockTables", call.blockTables.dtype, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -637,16 +642,19 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 2, "per head", {{headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 1 || call.maskType == 2, "per batch", {{batch_}, {maskRows_}, {maskCols_}},
+                {call.maskType == 1 || call.maskType == 2, "per batch",
+                    {{batch_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 1 || call.maskType == 2, "full",
                     {{batch_}, {headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 3, "128", {{128}, {128}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 4 || call.maskType == 5 || call.maskType == 6, "256", {{256}, {256}},
+                {call.maskType == 4 || call.maskType == 5 || call.maskType == 6, "256",
+                    {{256}, {256}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 4 || call.maskType == 5, "columns", {{headNum_}, {maskRows_}, {128}},
+                {call.maskType == 4 || call.maskType == 5, "columns",
+                    {{headNum_}, {maskRows_}, {128}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 8, "512", {{512}, {512}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
@@ -757,7 +765,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(128, " of headSize"));
     }
     // query: must have a head size that is a multiple of 16
-    if (!(Mod(sizes.headSize, 16) == 0)) {
+    if (!(FloorMod(sizes.headSize, 16) == 0)) {
         Values values;
         values.Add("headSize", sizes.headSize);
         return Violation("HeadSizeError", kOperator, "query",
@@ -796,7 +804,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     }
     // seqLen: must add up to the tokens of query
     if (call.seqLen.Readable()
-        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.nTokens)) {
+        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); })
+            == sizes.nTokens)) {
         Values values;
         values.Add("sum(seqLen[b] for b < batch)",
             SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -821,7 +830,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // kvSeqLen: the prefix must be a multiple of 128
     if (call.kvSeqLen.Readable() && call.seqLen.Readable()) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
-            if (!(Mod(call.kvSeqLen.GetValue(b) - call.seqLen.GetValue(b), 128) == 0)) {
+            if (!(FloorMod(call.kvSeqLen.GetValue(b) - call.seqLen.GetValue(b), 128) == 0)) {
                 Values values;
                 values.AddElement("kvSeqLen", call.kvSeqLen, b);
                 values.AddElement("seqLen", call.seqLen, b);
@@ -854,7 +863,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             || sizes.mask_layout == "per head"
             || sizes.mask_layout == "full"
             || sizes.mask_layout == "columns")
-        && !(sizes.maskRows >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }))) {
+        && !(sizes.maskRows
+            >= MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }))) {
         Values values;
         values.Add("maskRows", sizes.maskRows);
         values.Add("max(kvSeqLen[b] for b < batch)",
@@ -862,7 +873,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         return Violation("ShapeError", kOperator, "mask",
             "must have a row for each query", values,
             NearestLegal(
-                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
+                MaxOver(sizes.batch,
+                    [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
                 " of maskRows"));
     }
     // mask: must have a column for each key
@@ -872,7 +884,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             || sizes.mask_layout == "per batch"
             || sizes.mask_layout == "per head"
             || sizes.mask_layout == "full")
-        && !(sizes.maskCols >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }))) {
+        && !(sizes.maskCols
+            >= MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }))) {
         Values values;
         values.Add("maskCols", sizes.maskCols);
         values.Add("max(kvSeqLen[b] for b < batch)",
@@ -880,7 +894,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         return Violation("ShapeError", kOperator, "mask",
             "must have a column for each key", values,
             NearestLegal(
-                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
+                MaxOver(sizes.batch,
+                    [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
                 " of maskCols"));
     }
     // mask: needs isTriuMask for more than 128 queries
@@ -888,7 +903,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         && call.mask.given
         && sizes.mask_layout == "128"
         && call.isTriuMask == 0
-        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }) <= 128)) {
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); })
+            <= 128)) {
         Values values;
         values.Add("max(kvSeqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }));
@@ -901,7 +917,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         && call.mask.given
         && sizes.mask_layout == "128"
         && call.isTriuMask == 0
-        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }) <= 128)) {
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); })
+            <= 128)) {
         Values values;
         values.Add("max(kvSeqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }));
@@ -920,7 +937,8 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     return Status{};
 }
 
-// A call as its contract wants it, or the first mistake; what is only advised against is left in `warnings`.
+// A call as its contract wants it, or the first mistake; what is only advised against is left in
+// `warnings`.
 inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
 {
     static_cast<void>(warnings);

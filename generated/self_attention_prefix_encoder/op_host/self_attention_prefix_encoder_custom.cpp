@@ -1,4 +1,5 @@
-// SelfAttentionPrefixEncoderCustom: operator definition, shape and dtype inference, and tiling of self_attention_prefix_encoder.
+// SelfAttentionPrefixEncoderCustom: operator definition, shape and dtype inference, and tiling of
+// self_attention_prefix_encoder.
 // Contract: ATB SelfAttentionOperation
 #include "self_attention_prefix_encoder_launch.h"
 #include "tiling/platform/platform_ascendc.h"
@@ -151,7 +152,8 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
         return ge::GRAPH_FAILED;
     }
     *tiling = plan.tiling;
-    workspace[0] = platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
+    workspace[0] =
+        platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
     context->SetTilingKey(plan.key);
     context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks));
     context->SetScheduleMode(plan.scheduleMode);

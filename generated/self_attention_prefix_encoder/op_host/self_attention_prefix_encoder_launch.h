@@ -50,7 +50,8 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
             {"square", "per head", "per batch", "full", "128", "256", "columns", "512"});
     problem.kvHeads = sizes.kvHeads;
     problem.headNum = call.headNum;
-    problem.maxOfSeqLen = MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); });
+    problem.maxOfSeqLen =
+        MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); });
     problem.batch = sizes.batch;
     problem.cores = cores;
     problem.maxBlockNum = sizes.maxBlockNum;

@@ -1,12 +1,45 @@
-// How self_attention_prefix_encoder is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How self_attention_prefix_encoder is launched: which kernel, how many blocks, which workspace.
+// Plain C++17, no CANN headers.
 #ifndef ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_PLAN_H
 #define ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_PLAN_H
 
 #include <cstdint>
 
 #include "../op_kernel/self_attention_prefix_encoder_tiling.h"
+#include "arithmetic.h"
 
 namespace self_attention_prefix_encoder_host {
+
+// What numbers of a problem stand for.
+namespace values {
+struct QueryDtype {
+    static constexpr int64_t kFloat16 = 0;
+    static constexpr int64_t kBfloat16 = 1;
+};
+struct MaskLayout {
+    static constexpr int64_t kSquare = 0;
+    static constexpr int64_t kPerHead = 1;
+    static constexpr int64_t kPerBatch = 2;
+    static constexpr int64_t kFull = 3;
+    static constexpr int64_t kColumns = 6;
+};
+struct ClampType {
+    static constexpr int64_t kUndefined = 0;
+    static constexpr int64_t kMinMax = 1;
+};
+struct MaskType {
+    static constexpr int64_t kUndefined = 0;
+    static constexpr int64_t kNorm = 1;
+    static constexpr int64_t kAlibi = 2;
+    static constexpr int64_t kNormCompress = 3;
+    static constexpr int64_t kAlibiCompress = 4;
+    static constexpr int64_t kAlibiCompressSqrt = 5;
+    static constexpr int64_t kAlibiCompressLeftAlign = 6;
+    static constexpr int64_t kSlidingWindowNorm = 7;
+    static constexpr int64_t kSlidingWindowCompress = 8;
+    static constexpr int64_t kCausalMask = 9;
+};
+}  // namespace values
 
 // What the launch depends on.
 struct Problem {
@@ -16,7 +49,8 @@ struct Problem {
     int64_t slopesGiven = 0;  // whether slopes is passed
     int64_t maskType = 0;  // maskType
     int64_t clampType = 0;  // clampType
-    // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7:
+    // 512
     int64_t maskLayout = 0;
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
@@ -31,7 +65,8 @@ struct Problem {
     int64_t maskRows = 0;  // size maskRows of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -47,13 +82,21 @@ inline SelfAttentionPrefixEncoderTiling OneBlock()
     return tiling;
 }
 
-inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskTypeCAUSALMASK(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+// What the launches of the kernels differ in. A form tells which of several expressions some fields
+// have.
+struct Kernel {
+    SelfAttentionPrefixEncoderTilingKey key;
+    uint32_t scheduleMode;
+};
 
+// The tiling data of a launch; a kernel reads the fields that it needs.
+inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
+    [[maybe_unused]] const Kernel &kernel)
+{
+    using attndsl::MinOf;
+    using attndsl::MaxOf;
+    using attndsl::CeilDiv;
+    using attndsl::RoundUp;
     SelfAttentionPrefixEncoderTiling tiling{};
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
@@ -103,221 +146,109 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskTypeCAUSALMASK(const 
     tiling.workspaceBytes =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPrefixEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.maxOfSeqLen, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits =
-        MaxOf(1,
-            MinOf(problem.cores / MaxOf(tiling.tasks, 1),
-                CeilDiv(problem.maxBlockNum * problem.blockSize, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.blockSize = problem.blockSize;
-    tiling.blockTablesStrideB = problem.maxBlockNum;
-    tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.keyStrideR = problem.kvHeads * problem.headSizeValue;
     tiling.maskPitch0 = problem.maskRows * 128;
-    tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
-    tiling.valueStrideK = problem.headSizeValue;
-    tiling.valueStrideR = problem.kvHeads * problem.headSizeValue;
-    tiling.outputStrideS = problem.headNum * problem.headSizeValue;
-    tiling.outputStrideN = problem.headSizeValue;
-    tiling.queryHeads = problem.headNum;
-    tiling.maxOfSeqLen = problem.maxOfSeqLen;
-    tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    return tiling;
-}
-
-inline SelfAttentionPrefixEncoderTiling TileFloat16D128SlopesMaskTypeALIBICOMPRESS(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    SelfAttentionPrefixEncoderTiling tiling{};
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.maxOfSeqLen, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits =
-        MaxOf(1,
-            MinOf(problem.cores / MaxOf(tiling.tasks, 1),
-                CeilDiv(problem.maxBlockNum * problem.blockSize, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSizeValue;
-    tiling.blockSize = problem.blockSize;
-    tiling.blockTablesStrideB = problem.maxBlockNum;
-    tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
-    tiling.keyStrideK = problem.headSizeValue;
-    tiling.keyStrideR = problem.kvHeads * problem.headSizeValue;
     tiling.slopesStrideN = 1;
-    tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
-    tiling.valueStrideK = problem.headSizeValue;
-    tiling.valueStrideR = problem.kvHeads * problem.headSizeValue;
-    tiling.outputStrideS = problem.headNum * problem.headSizeValue;
-    tiling.outputStrideN = problem.headSizeValue;
-    tiling.queryHeads = problem.headNum;
-    tiling.maxOfSeqLen = problem.maxOfSeqLen;
-    tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
-    tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// A launch of a kernel, whose tiling data is `tiling`.
+inline Plan PlanOf(const Kernel &kernel, const SelfAttentionPrefixEncoderTiling &tiling)
+{
+    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    plan.tiling.key = plan.key;
+    return plan;
+}
+
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
+    using Key = SelfAttentionPrefixEncoderTilingKey;
     // self_attention_prefix_encoder_float16_d128_maskType_CAUSAL_MASK
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
-        (problem.maskType == 3 || problem.maskType == 9) &&
-        problem.clampType == 0) {
-        Plan plan{18752440100000080, 1, empty ? OneBlock() : TileFloat16D128MaskTypeCAUSALMASK(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.maskType == values::MaskType::kNormCompress
+            || problem.maskType == values::MaskType::kCausalMask) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128MaskTypeCAUSALMASK, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.maskGiven != 0 &&
-        problem.maskLayout == 6 &&
-        problem.maskType != 3 &&
-        problem.clampType == 0) {
-        Plan plan{59458269400001080, 1,
-            empty ? OneBlock() : TileFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        problem.maskLayout == values::MaskLayout::kColumns &&
+        problem.maskType != values::MaskType::kNormCompress &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.slopesGiven != 0 &&
-        problem.maskType == 4 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{63799146900002080, 1,
-            empty ? OneBlock() : TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        problem.maskType == values::MaskType::kAlibiCompress &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.slopesGiven != 0 &&
-        problem.maskType == 5 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{150676319800002080, 1,
-            empty ? OneBlock() : TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        problem.maskType == values::MaskType::kAlibiCompressSqrt &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_maskType_CAUSAL_MASK
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
-        (problem.maskType == 3 || problem.maskType == 9) &&
-        problem.clampType == 0) {
-        Plan plan{18752440100000081, 1, empty ? OneBlock() : TileFloat16D128MaskTypeCAUSALMASK(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        (problem.maskType == values::MaskType::kNormCompress
+            || problem.maskType == values::MaskType::kCausalMask) &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128MaskTypeCAUSALMASK, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.maskGiven != 0 &&
-        problem.maskLayout == 6 &&
-        problem.maskType != 3 &&
-        problem.clampType == 0) {
-        Plan plan{59458269400001081, 1,
-            empty ? OneBlock() : TileFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        problem.maskLayout == values::MaskLayout::kColumns &&
+        problem.maskType != values::MaskType::kNormCompress &&
+        problem.clampType == values::ClampType::kUndefined) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.slopesGiven != 0 &&
-        problem.maskType == 4 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{63799146900002081, 1,
-            empty ? OneBlock() : TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        problem.maskType == values::MaskType::kAlibiCompress &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.slopesGiven != 0 &&
-        problem.maskType == 5 &&
-        problem.clampType == 0 &&
-        problem.maskLayout != 6) {
-        Plan plan{150676319800002081, 1,
-            empty ? OneBlock() : TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        problem.maskType == values::MaskType::kAlibiCompressSqrt &&
+        problem.clampType == values::ClampType::kUndefined &&
+        problem.maskLayout != values::MaskLayout::kColumns) {
+        constexpr Kernel kernel{
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};
 }

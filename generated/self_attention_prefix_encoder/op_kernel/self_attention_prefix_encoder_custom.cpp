@@ -4,10 +4,12 @@
  * Contract: ATB SelfAttentionOperation
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer.
+ * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
+ * null pointer.
  * The tiling key tells which specialisation a call needs; the host picks it in
  * op_host/self_attention_prefix_encoder_plan.h.
- * A package has one binary for each dtype column of the definition, whose build tells the dtype: kernels of
+ * A package has one binary for each dtype column of the definition, whose build tells the dtype:
+ * kernels of
  * others stay out of it.
  */
 #include "kernel_operator.h"
@@ -25,42 +27,78 @@
 #include "self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
 #endif
 
-extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_ADDR query, GM_ADDR key,
-    GM_ADDR value, GM_ADDR blockTables, GM_ADDR mask, GM_ADDR seqLen, GM_ADDR kvSeqLen, GM_ADDR slopes,
-    GM_ADDR output, GM_ADDR workspace, GM_ADDR tiling)
+extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_ADDR query,
+    GM_ADDR key, GM_ADDR value, GM_ADDR blockTables, GM_ADDR mask, GM_ADDR seqLen, GM_ADDR kvSeqLen,
+    GM_ADDR slopes, GM_ADDR output, GM_ADDR workspace, GM_ADDR tiling)
 {
     REGISTER_TILING_DEFAULT(SelfAttentionPrefixEncoderTiling);
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     GET_TILING_DATA_WITH_STRUCT(SelfAttentionPrefixEncoderTiling, tilingData, tiling);
+    // CANN's build reads keys as numbers, no names
+    using Key = SelfAttentionPrefixEncoderTilingKey;
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(18752440100000080)) {
-        self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK::Run<half>(query, key, value, blockTables,
-            seqLen, kvSeqLen, output, userWorkspace, tilingData);
+        static_assert(18752440100000080 == static_cast<uint64_t>(
+            Key::kFloat16D128MaskTypeCAUSALMASK));
+        namespace chosen = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
+        chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(59458269400001080)) {
-        self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::Run<half>(query, key,
-            value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace, tilingData);
+        static_assert(59458269400001080 == static_cast<uint64_t>(
+            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS));
+        namespace chosen =
+            self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(63799146900002080)) {
-        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS::Run<half>(query, key, value,
-            blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tilingData);
+        static_assert(63799146900002080 == static_cast<uint64_t>(
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS));
+        namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(150676319800002080)) {
-        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::Run<half>(query, key, value,
-            blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tilingData);
+        static_assert(150676319800002080 == static_cast<uint64_t>(
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT));
+        namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
+        chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
+            tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(18752440100000081)) {
-        self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK::Run<bfloat16_t>(query, key, value,
-            blockTables, seqLen, kvSeqLen, output, userWorkspace, tilingData);
+        static_assert(18752440100000081 == static_cast<uint64_t>(
+            Key::kBfloat16D128MaskTypeCAUSALMASK));
+        namespace chosen = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
+        chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(59458269400001081)) {
-        self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::Run<bfloat16_t>(query,
-            key, value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace, tilingData);
+        static_assert(59458269400001081 == static_cast<uint64_t>(
+            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS));
+        namespace chosen =
+            self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(63799146900002081)) {
-        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS::Run<bfloat16_t>(query, key, value,
-            blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tilingData);
+        static_assert(63799146900002081 == static_cast<uint64_t>(
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS));
+        namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(150676319800002081)) {
-        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::Run<bfloat16_t>(query, key,
-            value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tilingData);
+        static_assert(150676319800002081 == static_cast<uint64_t>(
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT));
+        namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
+        chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
+            tilingData);
     }
 #endif
 }

@@ -1,8 +1,21 @@
-// Tiling data of self_attention_prefix_encoder: computed on the host, read by every core. Each kernel reads what it needs.
+// Tiling data of self_attention_prefix_encoder: computed on the host, read by every core. Each
+// kernel reads what it needs.
 #ifndef ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_TILING_H
 #define ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_TILING_H
 
 #include <cstdint>
+
+// The kernels by their tiling keys.
+enum class SelfAttentionPrefixEncoderTilingKey : uint64_t {
+    kFloat16D128MaskTypeCAUSALMASK = 18752440100000080,
+    kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS = 59458269400001080,
+    kFloat16D128SlopesMaskTypeALIBICOMPRESS = 63799146900002080,
+    kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT = 150676319800002080,
+    kBfloat16D128MaskTypeCAUSALMASK = 18752440100000081,
+    kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS = 59458269400001081,
+    kBfloat16D128SlopesMaskTypeALIBICOMPRESS = 63799146900002081,
+    kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT = 150676319800002081,
+};
 
 struct SelfAttentionPrefixEncoderTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
@@ -37,7 +50,8 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
-    int64_t probRingOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing

@@ -1,5 +1,11 @@
-// self_attention_prefix_encoder as a custom operator of PyTorch on NPUs (PrivateUse1), launched directly, without an operator package.
-// Schema: self_attention_prefix_encoder(Tensor query, Tensor key, Tensor value, Tensor blockTables, Tensor? mask, SymInt[] seqLen, SymInt[] kvSeqLen, Tensor? slopes=None, *, int quantType=0, int outDataType=-1, int headNum=0, int kvHeadNum=0, float qScale=1.0, float qkScale=1.0, bool batchRunStatusEnable=False, int isTriuMask=0, int calcType=4, int kernelType=0, int clampType=0, float clampMin=0.0, float clampMax=0.0, int maskType=0, int kvcacheCfg=0, int scaleType=0, int inputLayout=0, int mlaVHeadSize=0, int cacheType=0, int windowSize=0) -> Tensor
+// self_attention_prefix_encoder as a custom operator of PyTorch on NPUs (PrivateUse1), launched
+// directly, without an operator package.
+// Schema: self_attention_prefix_encoder(Tensor query, Tensor key, Tensor value, Tensor blockTables,
+// Tensor? mask, SymInt[] seqLen, SymInt[] kvSeqLen, Tensor? slopes=None, *, int quantType=0, int
+// outDataType=-1, int headNum=0, int kvHeadNum=0, float qScale=1.0, float qkScale=1.0, bool
+// batchRunStatusEnable=False, int isTriuMask=0, int calcType=4, int kernelType=0, int clampType=0,
+// float clampMin=0.0, float clampMax=0.0, int maskType=0, int kvcacheCfg=0, int scaleType=0, int
+// inputLayout=0, int mlaVHeadSize=0, int cacheType=0, int windowSize=0) -> Tensor
 #include <list>
 
 #include <c10/core/DeviceGuard.h>
@@ -68,8 +74,10 @@ at::ScalarType ToTorch(DataType dtype)
     }
 }
 
-// Reads the arguments of a call. For a launch, it has the addresses of its tensors and keeps what they need until the
-// launch has been enqueued. For shapes alone it asks for neither memory nor numbers, which a traced tensor does not have.
+// Reads the arguments of a call. For a launch, it has the addresses of its tensors and keeps what
+// they need until the
+// launch has been enqueued. For shapes alone it asks for neither memory nor numbers, which a traced
+// tensor does not have.
 class Reader {
 public:
     // `device`: where the tensors have to be; nothing for shapes alone.
@@ -87,7 +95,8 @@ public:
         if (!device_.has_value()) {
             return nullptr;
         }
-        TORCH_CHECK(tensor.device() == *device_, kOperator, ": ", name, ": lies on ", tensor.device().str(),
+        TORCH_CHECK(tensor.device() == *device_, kOperator, ": ", name, ": lies on ",
+            tensor.device().str(),
             ", must be on ", device_->str(), " as query is");
         kept_.push_back(tensor.contiguous());
         return kept_.back().data_ptr();
@@ -124,7 +133,8 @@ public:
         return kept_.back().data_ptr();
     }
 
-    // A copy in device memory. It waits for the stream, as kernels that still run may use this memory.
+    // A copy in device memory. It waits for the stream, as kernels that still run may use this
+    // memory.
     void *Upload(const void *data, size_t bytes)
     {
         at::Tensor copy = at::empty({static_cast<int64_t>(bytes)}, at::kByte);
@@ -155,13 +165,13 @@ private:
 
 // The arguments of a call; the addresses of its tensors are left in `at`.
 Call ReadCall(const at::Tensor &query, const at::Tensor &key, const at::Tensor &value,
-    const at::Tensor &blockTables, const c10::optional<at::Tensor> &mask, c10::SymIntArrayRef seqLen,
-    c10::SymIntArrayRef kvSeqLen, const c10::optional<at::Tensor> &slopes, int64_t quantType,
-    int64_t outDataType, int64_t headNum, int64_t kvHeadNum, double qScale, double qkScale,
-    bool batchRunStatusEnable, int64_t isTriuMask, int64_t calcType, int64_t kernelType, int64_t clampType,
-    double clampMin, double clampMax, int64_t maskType, int64_t kvcacheCfg, int64_t scaleType,
-    int64_t inputLayout, int64_t mlaVHeadSize, int64_t cacheType, int64_t windowSize, Reader &reader,
-    Addresses &at)
+    const at::Tensor &blockTables, const c10::optional<at::Tensor> &mask,
+    c10::SymIntArrayRef seqLen, c10::SymIntArrayRef kvSeqLen,
+    const c10::optional<at::Tensor> &slopes, int64_t quantType, int64_t outDataType,
+    int64_t headNum, int64_t kvHeadNum, double qScale, double qkScale, bool batchRunStatusEnable,
+    int64_t isTriuMask, int64_t calcType, int64_t kernelType, int64_t clampType, double clampMin,
+    double clampMax, int64_t maskType, int64_t kvcacheCfg, int64_t scaleType, int64_t inputLayout,
+    int64_t mlaVHeadSize, int64_t cacheType, int64_t windowSize, Reader &reader, Addresses &at)
 {
     Call call;
     at.query = reader.Read("query", query, call.query);
@@ -205,22 +215,23 @@ void Require(const Status &status)
 }
 
 at::Tensor RunOnNpu(const at::Tensor &query, const at::Tensor &key, const at::Tensor &value,
-    const at::Tensor &blockTables, const c10::optional<at::Tensor> &mask, c10::SymIntArrayRef seqLen,
-    c10::SymIntArrayRef kvSeqLen, const c10::optional<at::Tensor> &slopes, int64_t quantType,
-    int64_t outDataType, int64_t headNum, int64_t kvHeadNum, double qScale, double qkScale,
-    bool batchRunStatusEnable, int64_t isTriuMask, int64_t calcType, int64_t kernelType, int64_t clampType,
-    double clampMin, double clampMax, int64_t maskType, int64_t kvcacheCfg, int64_t scaleType,
-    int64_t inputLayout, int64_t mlaVHeadSize, int64_t cacheType, int64_t windowSize)
+    const at::Tensor &blockTables, const c10::optional<at::Tensor> &mask,
+    c10::SymIntArrayRef seqLen, c10::SymIntArrayRef kvSeqLen,
+    const c10::optional<at::Tensor> &slopes, int64_t quantType, int64_t outDataType,
+    int64_t headNum, int64_t kvHeadNum, double qScale, double qkScale, bool batchRunStatusEnable,
+    int64_t isTriuMask, int64_t calcType, int64_t kernelType, int64_t clampType, double clampMin,
+    double clampMax, int64_t maskType, int64_t kvcacheCfg, int64_t scaleType, int64_t inputLayout,
+    int64_t mlaVHeadSize, int64_t cacheType, int64_t windowSize)
 {
     const at::Device device = query.device();
     const c10::DeviceGuard guard(device);
     Reader reader(device);
     Addresses at;
     Call call =
-        ReadCall(query, key, value, blockTables, mask, seqLen, kvSeqLen, slopes, quantType, outDataType,
-            headNum, kvHeadNum, qScale, qkScale, batchRunStatusEnable, isTriuMask, calcType, kernelType,
-            clampType, clampMin, clampMax, maskType, kvcacheCfg, scaleType, inputLayout, mlaVHeadSize,
-            cacheType, windowSize, reader, at);
+        ReadCall(query, key, value, blockTables, mask, seqLen, kvSeqLen, slopes, quantType,
+            outDataType, headNum, kvHeadNum, qScale, qkScale, batchRunStatusEnable, isTriuMask,
+            calcType, kernelType, clampType, clampMin, clampMax, maskType, kvcacheCfg, scaleType,
+            inputLayout, mlaVHeadSize, cacheType, windowSize, reader, at);
     Sizes sizes;
     std::vector<std::string> warnings;
     Require(Check(call, sizes, warnings));
@@ -247,20 +258,21 @@ at::Tensor RunOnNpu(const at::Tensor &query, const at::Tensor &key, const at::Te
 
 // Shapes and dtypes alone, for torch.compile and tensors on the meta device. Sizes may be symbols.
 at::Tensor RunOnMeta(const at::Tensor &query, const at::Tensor &key, const at::Tensor &value,
-    const at::Tensor &blockTables, const c10::optional<at::Tensor> &mask, c10::SymIntArrayRef seqLen,
-    c10::SymIntArrayRef kvSeqLen, const c10::optional<at::Tensor> &slopes, int64_t quantType,
-    int64_t outDataType, int64_t headNum, int64_t kvHeadNum, double qScale, double qkScale,
-    bool batchRunStatusEnable, int64_t isTriuMask, int64_t calcType, int64_t kernelType, int64_t clampType,
-    double clampMin, double clampMax, int64_t maskType, int64_t kvcacheCfg, int64_t scaleType,
-    int64_t inputLayout, int64_t mlaVHeadSize, int64_t cacheType, int64_t windowSize)
+    const at::Tensor &blockTables, const c10::optional<at::Tensor> &mask,
+    c10::SymIntArrayRef seqLen, c10::SymIntArrayRef kvSeqLen,
+    const c10::optional<at::Tensor> &slopes, int64_t quantType, int64_t outDataType,
+    int64_t headNum, int64_t kvHeadNum, double qScale, double qkScale, bool batchRunStatusEnable,
+    int64_t isTriuMask, int64_t calcType, int64_t kernelType, int64_t clampType, double clampMin,
+    double clampMax, int64_t maskType, int64_t kvcacheCfg, int64_t scaleType, int64_t inputLayout,
+    int64_t mlaVHeadSize, int64_t cacheType, int64_t windowSize)
 {
     Reader reader;
     Addresses at;
     Call call =
-        ReadCall(query, key, value, blockTables, mask, seqLen, kvSeqLen, slopes, quantType, outDataType,
-            headNum, kvHeadNum, qScale, qkScale, batchRunStatusEnable, isTriuMask, calcType, kernelType,
-            clampType, clampMin, clampMax, maskType, kvcacheCfg, scaleType, inputLayout, mlaVHeadSize,
-            cacheType, windowSize, reader, at);
+        ReadCall(query, key, value, blockTables, mask, seqLen, kvSeqLen, slopes, quantType,
+            outDataType, headNum, kvHeadNum, qScale, qkScale, batchRunStatusEnable, isTriuMask,
+            calcType, kernelType, clampType, clampMin, clampMax, maskType, kvcacheCfg, scaleType,
+            inputLayout, mlaVHeadSize, cacheType, windowSize, reader, at);
     Require(ResolveLists(call));
     if (IsMeasured(call)) {
         Sizes sizes;

@@ -10,25 +10,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum, round_up
+from attndsl.expr import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import MakeStatements
 from attndsl.lowering.emit.lookups import element, pitches
-from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, LANES, SPAN
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, SPAN
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.stored_inputs import stored_plain
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS, OwnForm
+from attndsl.lowering.operands.key_numbers import (
+    KEY,
+    key_arithmetic,
+    key_numbers,
+    number_keys,
+    numbered_keys,
+    row_lanes,
+)
+from attndsl.lowering.operands.row_values import has_keys, row_value
 from attndsl.lowering.rows.row_space import RowRun
-from attndsl.lowering.scores.elementwise_ops import OPERATIONS
-from attndsl.lowering.scores.row_values import has_keys, row_value
-from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Buffer, Region, item_bytes
-from attndsl.tile.instructions import Convert, Fill, LaneNumbers, LoadRows, WithScalar
+from attndsl.tile.instructions import Convert, Fill, LoadRows, WithScalar
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import For, Let, Statement, seq
 
-_KEY = Symbol("j")
 Compute = Callable[[Context, Buffer], list[Statement]]
 _SEGMENT, _BEGIN, _END = Symbol("segment"), Symbol("segmentBegin"), Symbol("segmentEnd")
 
@@ -61,11 +67,6 @@ def key_operand(context: Context, node: nodes.Node) -> KeyOperand:
     if rule is None:
         raise NotLowered(f"scores and {type(node).__name__}", node.where)
     return rule(context, node)
-
-
-def row_lanes(context: Context, buffer: Buffer, row: Expr) -> Region:
-    """The lanes of the tile's keys in one row of a buffer, whole repeats."""
-    return whole(buffer, row * context.tile_keys, round_up(KEYS, LANES))
 
 
 def each_row_with_scalar(
@@ -109,12 +110,12 @@ def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
     tensor = stored_plain(node.source)
     last, rest = node.index[-1], node.index[:-1]
     source = f"{tensor.name}[{', '.join(map(str, node.index))}]"
-    if isinstance(last, Symbol) and last.same(_KEY) and not any("j" in part.symbols() for part in rest):
+    if isinstance(last, Symbol) and last.same(KEY) and not any("j" in part.symbols() for part in rest):
         return _loaded(context, tensor, lambda c, t: [_whole_rows(c, node, t)], node.where, source)
-    period = last.right if isinstance(last, Binary) and last.op == "%" and last.left.same(_KEY) else None
+    period = last.right if isinstance(last, Binary) and last.op == "%" and last.left.same(KEY) else None
     if not isinstance(period, Const):
         raise NotLowered(f"scores and {source}", node.where)
-    block = ATLAS_A2.block // item_bytes(context.parameter(tensor.name).dtype)
+    block = context.architecture.block // item_bytes(context.parameter(tensor.name).dtype)
     if period.value % block or context.keys.first(context) is not None:
         raise NotLowered(
             f"scores and {source}, whose segments do not begin on blocks of {block} keys", node.where
@@ -208,51 +209,18 @@ def _loaded(
 def _indexed(context: Context, node: nodes.Node) -> KeyOperand:
     """A number computed from the key's index, such as its distance from the query."""
     assert isinstance(node, nodes.Scalar)
-    numbers = context.in_ub("keyNumbers", "float32", context.schedule.tile_k, "indices of the tile's keys")
-
-    def prepare(context: Context) -> list[Statement]:
-        return [LaneNumbers(dst=whole(numbers), first=FIRST_KEY, where=node.where)]
+    numbers = key_numbers(context)
 
     def compute(context: Context, target: Buffer) -> list[Statement]:
         def one(row: Expr) -> Statement:
-            lanes, keys = row_lanes(context, target, row), whole(numbers, 0, round_up(KEYS, LANES))
-            return seq(*_arithmetic(context, node.value, lanes, keys, node.where))
+            lanes, keys = row_lanes(context, target, row), numbered_keys(numbers)
+            return seq(*key_arithmetic(context, node.value, lanes, keys, node.where))
 
         return [context.rows.each_row(one, (target,))]
 
-    return KeyOperand(scratch=(numbers,), prepare=prepare, compute=compute)
-
-
-def _arithmetic(
-    context: Context, value: Expr, lanes: Region, keys: Region, where: SourceLine
-) -> list[Statement]:
-    """``lanes = value`` with the key indices ``keys`` for j."""
-
-    def scalar(expr: Expr) -> Expr:
-        return context.in_kernel(expr, context.rows.indices())
-
-    def step(op: str, source: Region, operand: Expr) -> WithScalar:
-        return WithScalar(op=op, dst=lanes, src=source, scalar=operand, where=where)
-
-    if value.same(_KEY):
-        return [step("Adds", keys, Const(0))]
-    if isinstance(value, Binary) and value.op in ("+", "-", "*", "min", "max"):
-        left, right = ("j" in side.symbols() for side in (value.left, value.right))
-        if left and right:
-            raise NotLowered(f"'{value}' of key indices", where)
-        inner, other = (value.left, value.right) if left else (value.right, value.left)
-        below = _arithmetic(context, inner, lanes, keys, where)
-        if inner.same(_KEY):  # the first operation reads the indices themselves
-            below, source = [], keys
-        else:
-            source = lanes
-        if value.op == "-" and not left:
-            return [*below, step("Muls", source, Const(-1)), step("Adds", lanes, scalar(other))]
-        if value.op == "-":
-            return [*below, step("Adds", source, Const(0) - scalar(other))]
-        op = {"+": "Adds", "*": "Muls", "min": "Mins", "max": "Maxs"}[value.op]
-        return [*below, step(op, source, scalar(other))]
-    raise NotLowered(f"'{value}' of key indices", where)
+    return KeyOperand(
+        scratch=(numbers,), prepare=lambda context: [number_keys(numbers, node.where)], compute=compute
+    )
 
 
 def _combined(context: Context, node: nodes.Node) -> KeyOperand:
@@ -276,13 +244,22 @@ def _combined(context: Context, node: nodes.Node) -> KeyOperand:
     def compute(context: Context, target: Buffer) -> list[Statement]:
         below = inner.compute(context, target)
         if operation.own is not None:
-            return [*below, *operation.own(context, target, node.where)]
+            return [*below, *own_operation(context, operation.own, target, node.where)]
         one = others[0].value if isinstance(others[0], nodes.Scalar) else None
         if node.op == "multiply" and isinstance(one, Const) and one.value == 1:
             return below
         return [*below, *with_number(context, node, others[0], "factor")(context, target)]
 
     return replace(inner, compute=compute)
+
+
+def own_operation(context: Context, own: OwnForm, target: Buffer, where: SourceLine) -> list[Statement]:
+    """An operation of one operand, on the numbers of a vector step."""
+
+    def scratch(name: str) -> Region:
+        return whole(context.beside_scores(name, f"{name} on the way to functions of scores"), 0, SPAN)
+
+    return own(whole(target, 0, SPAN), scratch, where)
 
 
 _TURNED = {"subtract": "write -(x - number)"}

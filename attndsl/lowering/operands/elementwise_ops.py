@@ -1,8 +1,8 @@
 """How the vector cores compute the elementwise operations of the graph: a table by the node's ``op``.
 
-An operation has a form with a number, one with a second operand, or one of its own; all work on the fp32
-numbers of a vector step, in place. Adding an operation is adding a line here, its NumPy meaning in
-``reference/arithmetic.py`` and its number of operands in ``graph/verifier.py``.
+An operation has a form with a number, one with a second operand, or one of its own; all work on contiguous
+fp32 numbers, in place, of scores as of result rows. Adding an operation is adding a line here, its NumPy
+meaning in ``reference/arithmetic.py`` and its number of operands in ``graph/verifier.py``.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr
-from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import SPAN
-from attndsl.lowering.emit.shorthands import whole
-from attndsl.tile.buffers import Buffer, Region
+from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Binary, Unary, WithScalar
 from attndsl.tile.statements import Statement
 
-OwnForm = Callable[[Context, Buffer, SourceLine], list[Statement]]
+Scratch = Callable[[str], Region]
+"""A buffer of a name, as long as the numbers that an operation changes."""
+OwnForm = Callable[[Region, Scratch, SourceLine], list[Statement]]
 NumberForm = Callable[[Expr], Expr | None]
 
 
@@ -60,30 +59,28 @@ class Operation:
 
 
 def _instruction(op: str) -> OwnForm:
-    def form(context: Context, buffer: Buffer, where: SourceLine) -> list[Statement]:
-        span = whole(buffer, 0, SPAN)
-        return [Unary(op=op, dst=span, src=span, where=where)]
+    def form(x: Region, scratch: Scratch, where: SourceLine) -> list[Statement]:
+        return [Unary(op=op, dst=x, src=x, where=where)]
 
     return form
 
 
-def _negate(context: Context, buffer: Buffer, where: SourceLine) -> list[Statement]:
-    span = whole(buffer, 0, SPAN)
-    return [WithScalar(op="Muls", dst=span, src=span, scalar=Const(-1.0), where=where)]
+def _negate(x: Region, scratch: Scratch, where: SourceLine) -> list[Statement]:
+    return [WithScalar(op="Muls", dst=x, src=x, scalar=Const(-1.0), where=where)]
 
 
 # sigmoid(x) is 1 in fp32 from 17 on, and exp(x) does not overflow below 88.
 _SIGMOID_END = 64.0
 
 
-def _sigmoid(context: Context, buffer: Buffer, where: SourceLine) -> list[Statement]:
+def _sigmoid(x: Region, scratch: Scratch, where: SourceLine) -> list[Statement]:
     """``e / (e + 1)`` with e = exp(min(x, 64)): a few units in the last place, relative, for all x."""
-    span, below = whole(buffer, 0, SPAN), whole(_scratch(context, "denominator"), 0, SPAN)
+    below = scratch("denominator")
     return [
-        WithScalar(op="Mins", dst=span, src=span, scalar=Const(_SIGMOID_END), where=where),
-        Unary(op="Exp", dst=span, src=span, where=where),
-        WithScalar(op="Adds", dst=below, src=span, scalar=Const(1.0), where=where),
-        Binary(op="Div", dst=span, first=span, second=below, where=where),
+        WithScalar(op="Mins", dst=x, src=x, scalar=Const(_SIGMOID_END), where=where),
+        Unary(op="Exp", dst=x, src=x, where=where),
+        WithScalar(op="Adds", dst=below, src=x, scalar=Const(1.0), where=where),
+        Binary(op="Div", dst=x, first=x, second=below, where=where),
     ]
 
 
@@ -95,10 +92,9 @@ _TANH_OVER = (46.4718291, 11999.8259, 525598.894, 4066318.31)
 _TANH_UNDER = (970.507929, 96841.7315, 1881033.74, 4066318.91)
 
 
-def _tanh(context: Context, buffer: Buffer, where: SourceLine) -> list[Statement]:
+def _tanh(x: Region, scratch: Scratch, where: SourceLine) -> list[Statement]:
     """A quotient of polynomials: 5e-7 of the value, at most, for all x, and never beyond 1."""
-    x, squares = whole(buffer, 0, SPAN), whole(_scratch(context, "squares"), 0, SPAN)
-    below = whole(_scratch(context, "denominator"), 0, SPAN)
+    squares, below = scratch("squares"), scratch("denominator")
 
     def number(op: str, dst: Region, src: Region, value: float) -> Statement:
         return WithScalar(op=op, dst=dst, src=src, scalar=Const(value), where=where)
@@ -123,10 +119,6 @@ def _tanh(context: Context, buffer: Buffer, where: SourceLine) -> list[Statement
         number("Adds", below, below, _TANH_OVER[-1]),
         times(x, below),
     ]
-
-
-def _scratch(context: Context, name: str) -> Buffer:
-    return context.beside_scores(name, f"{name} on the way to functions of scores")
 
 
 OPERATIONS: dict[str, Operation] = {

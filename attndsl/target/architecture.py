@@ -1,4 +1,4 @@
-"""Atlas A2 (Ascend 910B, NPU architecture 2201): separate cube and vector cores.
+"""NPU architectures: memories, pipes, units and the fields of instructions, which all their devices share.
 
 Sources, by tag
     INI   CANN 8.1.RC1 ``platform_config/Ascend910B*.ini``
@@ -58,15 +58,14 @@ class Memory:
     position: str
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
-    """A device profile.
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Architecture:
+    """An NPU architecture; there is one object of each, and they are compared by identity.
 
     Sizes are bytes unless said otherwise.
 
     Attributes:
-        aic: cube cores of the largest parts, 910B1 and 910B2 (INI).
-        least_aic: those of the smallest, 910B3 and 910B4 (INI).
+        socs: the products that have it, as CANN's operator projects name them (INI).
         aiv_per_aic: vector cores of one block.
         memories: on-chip memories.
         block: bytes of a data block, the unit of UB strides.
@@ -88,36 +87,33 @@ class Device:
         max_merge_records: highest length of a list of MrgSort (GUIDE).
         mmad_overlap_fractals: fractals of a result from which a dependent Mmad needs no barrier (GUIDE).
         workspace_alignment: bytes; a Fixpipe to an unaligned row costs twice (GUIDE).
-        global_memory: bytes of the largest parts; all tensors of a call and its workspace are in there.
         system_workspace: bytes CANN reserves in front of the user's workspace (H81).
     """
 
     name: str
-    aic: int
-    least_aic: int
+    socs: tuple[str, ...]
     aiv_per_aic: int
     memories: tuple[Memory, ...]
-    block: int = 32
-    repeat: int = 256
-    fractal: int = 16
-    event_ids: int = 8
-    cross_core_flags: int = 11
-    cross_core_depth: int = 15
-    max_repeat: int = 255
-    max_repeat_stride: int = 255
-    max_nd2nz_pitch: int = 65535
-    max_nd2nz_rows: int = 16384
-    max_nd2nz_matrices: int = 4095
-    max_mmad_size: int = 4095
-    max_copy_blocks: int = 4095
-    max_half_word: int = 65535
-    max_fixpipe_columns: int = 4095
-    max_fixpipe_rows: int = 8192
-    max_merge_records: int = 4095
-    mmad_overlap_fractals: int = 10
-    workspace_alignment: int = 512
-    global_memory: int = 64 * 1024**3
-    system_workspace: int = 16 * 1024 * 1024
+    block: int
+    repeat: int
+    fractal: int
+    event_ids: int
+    cross_core_flags: int
+    cross_core_depth: int
+    max_repeat: int
+    max_repeat_stride: int
+    max_nd2nz_pitch: int
+    max_nd2nz_rows: int
+    max_nd2nz_matrices: int
+    max_mmad_size: int
+    max_copy_blocks: int
+    max_half_word: int
+    max_fixpipe_columns: int
+    max_fixpipe_rows: int
+    max_merge_records: int
+    mmad_overlap_fractals: int
+    workspace_alignment: int
+    system_workspace: int
 
     def whole_fractals(self, size: int) -> int:
         """A size rounded up to whole fractals."""
@@ -129,10 +125,9 @@ class Device:
 
 
 _KIB = 1024
-ATLAS_A2 = Device(
-    name="Atlas A2",
-    aic=24,
-    least_aic=20,
+DAV_2201 = Architecture(
+    name="dav-2201",
+    socs=("ascend910b", "ascend910_93"),
     aiv_per_aic=2,
     memories=(
         # The top 8 KiB of UB are scratch of Select and friends (H81: TMP_UB at 184 KiB).
@@ -143,4 +138,25 @@ ATLAS_A2 = Device(
         Memory(MemorySpace.L0B, Core.AIC, 64 * _KIB, 64 * _KIB, 512, "B2"),
         Memory(MemorySpace.L0C, Core.AIC, 128 * _KIB, 128 * _KIB, 1024, "CO1"),
     ),
+    block=32,
+    repeat=256,
+    fractal=16,
+    event_ids=8,
+    cross_core_flags=11,
+    cross_core_depth=15,
+    max_repeat=255,
+    max_repeat_stride=255,
+    max_nd2nz_pitch=65535,
+    max_nd2nz_rows=16384,
+    max_nd2nz_matrices=4095,
+    max_mmad_size=4095,
+    max_copy_blocks=4095,
+    max_half_word=65535,
+    max_fixpipe_columns=4095,
+    max_fixpipe_rows=8192,
+    max_merge_records=4095,
+    mmad_overlap_fractals=10,
+    workspace_alignment=512,
+    system_workspace=16 * _KIB * _KIB,
 )
+"""Separate cube and vector cores: Ascend 910B (Atlas A2) and 910C (Atlas A3)."""

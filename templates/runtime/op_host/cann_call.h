@@ -12,10 +12,28 @@ namespace attndsl {
 inline DataType FromGe(ge::DataType dtype)
 {
     switch (dtype) {
-{% for dtype in dtypes %}
-        case ge::{{ dtype.ge }}:
-            return DataType::{{ dtype.member }};
-{% endfor %}
+        case ge::DT_BF16:
+            return DataType::kBfloat16;
+        case ge::DT_BOOL:
+            return DataType::kBool;
+        case ge::DT_FLOAT16:
+            return DataType::kFloat16;
+        case ge::DT_FLOAT:
+            return DataType::kFloat32;
+        case ge::DT_DOUBLE:
+            return DataType::kFloat64;
+        case ge::DT_INT32:
+            return DataType::kInt32;
+        case ge::DT_INT64:
+            return DataType::kInt64;
+        case ge::DT_INT8:
+            return DataType::kInt8;
+        case ge::DT_UINT32:
+            return DataType::kUint32;
+        case ge::DT_UINT64:
+            return DataType::kUint64;
+        case ge::DT_UINT8:
+            return DataType::kUint8;
         default:
             return DataType::kNone;
     }
@@ -24,10 +42,28 @@ inline DataType FromGe(ge::DataType dtype)
 inline ge::DataType ToGe(DataType dtype)
 {
     switch (dtype) {
-{% for dtype in dtypes %}
-        case DataType::{{ dtype.member }}:
-            return ge::{{ dtype.ge }};
-{% endfor %}
+        case DataType::kBfloat16:
+            return ge::DT_BF16;
+        case DataType::kBool:
+            return ge::DT_BOOL;
+        case DataType::kFloat16:
+            return ge::DT_FLOAT16;
+        case DataType::kFloat32:
+            return ge::DT_FLOAT;
+        case DataType::kFloat64:
+            return ge::DT_DOUBLE;
+        case DataType::kInt32:
+            return ge::DT_INT32;
+        case DataType::kInt64:
+            return ge::DT_INT64;
+        case DataType::kInt8:
+            return ge::DT_INT8;
+        case DataType::kUint32:
+            return ge::DT_UINT32;
+        case DataType::kUint64:
+            return ge::DT_UINT64;
+        case DataType::kUint8:
+            return ge::DT_UINT8;
         default:
             return ge::DT_UNDEFINED;
     }
@@ -48,7 +84,8 @@ inline const gert::Shape *ShapeOf(const gert::TilingContext *context, size_t inp
     return shape == nullptr ? nullptr : &shape->GetOriginShape();
 }
 
-inline const gert::Shape *ShapeOf(const gert::InferShapeContext *context, size_t input, size_t entry)
+inline const gert::Shape *ShapeOf(const gert::InferShapeContext *context, size_t input,
+                                  size_t entry)
 {
     return context->GetDynamicInputShape(input, entry);
 }
@@ -75,7 +112,8 @@ inline Tensor ReadEntry(const Context *context, size_t input, size_t entry, Data
     return tensor;
 }
 
-inline Tensor ReadEntry(const gert::InferDataTypeContext *context, size_t input, size_t entry, DataType)
+inline Tensor ReadEntry(const gert::InferDataTypeContext *context, size_t input, size_t entry,
+                        DataType)
 {
     Tensor tensor;
     tensor.dtype = FromGe(context->GetDynamicInputDataType(input, entry));
@@ -83,16 +121,16 @@ inline Tensor ReadEntry(const gert::InferDataTypeContext *context, size_t input,
     return tensor;
 }
 
-// One tensor; absent optional tensors are not given. `listed`: the host may read its elements, which are integers of
-// this dtype in the contract.
+// One tensor; absent optional tensors are not given. `listed`: the host may read its elements,
+// which are integers of this dtype in the contract.
 template <typename Context>
 inline Tensor ReadTensor(const Context *context, size_t input, DataType listed = DataType::kNone)
 {
     return ReadEntry(context, input, 0, listed);
 }
 
-// A list of tensors. Where `always` is false, a single tensor stands for itself and is no list; where `required` is
-// true, a list without entries is a list.
+// A list of tensors. Where `always` is false, a single tensor stands for itself and is no list;
+// where `required` is true, a list without entries is a list.
 template <typename Context>
 inline TensorList ReadList(const Context *context, size_t input, bool always, bool required)
 {
@@ -116,7 +154,8 @@ inline void SetShape(gert::Shape *shape, const std::vector<int64_t> &sizes)
     }
 }
 
-// An output of the definition that is an input, updated in place: as many instances, each with what the input's has.
+// An output of the definition that is an input, updated in place: as many instances, each with what
+// the input's has.
 inline void InferUpdated(gert::InferShapeContext *context, size_t input, size_t output)
 {
     const auto *instances = context->GetIrOutputInstanceInfo(output);
@@ -135,7 +174,7 @@ inline void InferUpdated(gert::InferDataTypeContext *context, size_t input, size
     const size_t count = instances == nullptr ? 0 : instances->GetInstanceNum();
     for (size_t entry = 0; entry < count; ++entry) {
         context->SetOutputDataType(instances->GetInstanceStart() + entry,
-            context->GetDynamicInputDataType(input, entry));
+                                   context->GetDynamicInputDataType(input, entry));
     }
 }
 

@@ -1,0 +1,298 @@
+"""Conditions on indices as tests of single keys: comparisons of a number of each key, joined.
+
+Such a number is made of the key index ``j`` by sums with what is the same for all keys, by factors that are
+literals, by ``//`` and by ``%``. A test is exact in fp32, whatever the number of keys: lanes hold the part of
+a number that differs within a tile, below 2**22, and the part that all keys of a tile share is an integer of
+the scalar unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TypeAlias
+
+from attndsl.base.source_location import SourceLine
+from attndsl.expr import Binary, Compare, Const, Expr, Load, Logic, Symbol, binary, maximum, minimum
+from attndsl.expr.intervals import bounds, is_integral
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.masks.byte_axes import WITH_COLUMNS
+from attndsl.lowering.masks.mask_kind import KnownNumbers
+from attndsl.lowering.masks.visible_interval import (
+    NEGATED,
+    Interval,
+    affine,
+    intersection,
+    is_false,
+    joined_parts,
+    shown_interval,
+    whole_numbers,
+)
+
+_KEY = Symbol("j")
+_INDICES = frozenset({"b", "n", "i", "j"})
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_NEGATED = {**NEGATED, "==": "!=", "!=": "=="}
+LARGEST = 2**21
+"""No number in lanes is larger: of twice this one, the quotients of fp32 numbers are still the right ones."""
+_MOST_KEYS = 2048  # of a tile: the distance of two fp32 rows is a repeat stride
+FORMS = (
+    "compare j plus what is the same for all keys, or its quotient // or remainder % by an integer that each "
+    "call has one of"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """``//`` or ``%`` by a divisor that is an integer from 1 to LARGEST in every call.
+
+    ``carried``: what is added to the lanes before, the part of the dividend that all keys of a tile share;
+    a spec expression in which ``j`` is the first key of the tile. ``remainder``: whether it is ``%``.
+    """
+
+    carried: Expr
+    divisor: Expr
+    remainder: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeyNumber:
+    """An integer of each key: ``slope`` times its place in the tile, changed by ``steps``, plus ``rest``.
+
+    Attributes:
+        slope: the factor of the key's place, before the first step.
+        steps: divisions and factors, in order.
+        rest: what is added at the end, the same for all keys of a tile; ``j`` in it is the tile's first key.
+        low, high: bounds of the lanes after all steps.
+    """
+
+    slope: int
+    steps: tuple[Division | int, ...]
+    rest: Expr
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTest:
+    """``number <op> bound``; ``bound``: a spec expression as KeyNumber.rest. No number: ``bound <op> 0``."""
+
+    number: KeyNumber | None
+    op: str
+    bound: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Tests that must hold all (``every``), or one of which must hold."""
+
+    parts: tuple[Condition, ...]
+    every: bool
+
+
+Condition: TypeAlias = "KeyTest | Joined"
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleKeys:
+    """The keys that a row sees: those of an interval for which all of ``tests`` hold."""
+
+    interval: Interval
+    tests: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyConditions:
+    """The conditions of one mask.
+
+    Attributes:
+        known: what is known of the numbers in them.
+        where: the spec line of the mask.
+    """
+
+    known: KnownNumbers
+    where: SourceLine
+
+    def visible(self, hidden: Expr) -> VisibleKeys:
+        """What a mask shows that hides keys for which ``hidden`` holds.
+
+        Raises:
+            NotLowered: a part of the condition is neither an interval nor a test of single keys.
+        """
+        intervals: list[Interval] = []
+        tests: list[Condition] = []
+        for part, holds in _all_of(hidden, holds=False):
+            found = self._interval(part, holds)
+            if found is not None:
+                intervals.append(found)
+            else:
+                tests.append(self._condition(part, holds))
+        return VisibleKeys(intersection(intervals), tuple(tests))
+
+    def around(self, expr: Expr, *, holds: bool) -> Interval:
+        """An interval that has all keys for which ``expr`` comes out as ``holds``."""
+        found = self._interval(expr, holds)
+        if found is not None:
+            return found
+        if isinstance(expr, Compare) and expr.op == "==" and is_false(expr.right):
+            return self.around(expr.left, holds=not holds)
+        if not isinstance(expr, Logic):
+            return Interval(None, None)
+        parts = [self.around(part, holds=holds) for part in joined_parts(expr, expr.op)]
+        return intersection(parts) if (expr.op == "and") == holds else _hull(parts)
+
+    # Tests ------------------------------------------------------------------------------------------------
+
+    def _condition(self, expr: Expr, holds: bool) -> Condition:
+        if isinstance(expr, Compare) and expr.op == "==" and is_false(expr.right):
+            return self._condition(expr.left, not holds)
+        if isinstance(expr, Logic):
+            every = (expr.op == "and") == holds
+            parts = joined_parts(expr, expr.op)
+            if not every and all(self._interval(part, holds) is not None for part in parts):
+                shown_interval(expr, self.known.floats, self.where, holds=holds)  # says what a gap costs
+            return Joined(tuple(self._condition(part, holds) for part in parts), every)
+        if isinstance(expr, Compare) and expr.op in _NEGATED:
+            return self._comparison(expr, expr.op if holds else _NEGATED[expr.op], holds)
+        raise self._refused(f"'{expr}' is no comparison")
+
+    def _comparison(self, expr: Compare, op: str, holds: bool) -> Condition:
+        found = self._interval(expr, holds)
+        if found is not None:
+            if found.end is not None:
+                return KeyTest(self._affine(1, _KEY), "<", found.end)
+            assert found.begin is not None
+            return KeyTest(self._affine(1, _KEY), ">=", found.begin)
+        left, right = whole_numbers(expr.left), whole_numbers(expr.right)
+        if not is_integral(left, self.known.floats) or not is_integral(right, self.known.floats):
+            raise self._refused(
+                f"'{expr}' compares with numbers that are no integers",
+                "declare parameters as int, or write the bound in integers, by // or ceil_div(...)",
+            )
+        sides = [_KEY.name in side.symbols() for side in (left, right)]
+        if all(sides):
+            left, right = left - right, Const(0)
+        elif sides[1]:
+            left, right, op = right, left, _TURNED[op]
+        if _KEY.name not in left.symbols():
+            return KeyTest(None, op, left - right)
+        number = self._number(left)
+        if number.slope == 0 and not number.steps:
+            return KeyTest(None, op, number.rest - right)
+        return KeyTest(number, op, right)
+
+    # Numbers of keys --------------------------------------------------------------------------------------
+
+    def _number(self, expr: Expr) -> KeyNumber:
+        line = affine(expr)
+        if line is not None:
+            return self._affine(line[0], expr)
+        if isinstance(expr, Binary):
+            rule = _NUMBERS.get(expr.op)
+            if rule is not None:
+                return rule(self, expr)
+        raise self._refused(f"'{expr}' is no sum, quotient or remainder of the key index")
+
+    def _affine(self, slope: int, rest: Expr) -> KeyNumber:
+        """``slope`` times the key's place in its tile, and ``rest``, whose ``j`` is the tile's first key."""
+        ends = sorted((0, slope * (_MOST_KEYS - 1)))
+        return self._checked(KeyNumber(slope, (), rest, *ends))
+
+    def _checked(self, number: KeyNumber) -> KeyNumber:
+        if max(-number.low, number.high) > LARGEST:
+            raise self._refused(f"numbers of keys that differ by {number.high - number.low:g} in a tile")
+        return number
+
+    def _sum(self, expr: Binary) -> KeyNumber:
+        """A number of each key and what is the same for all."""
+        left, right = (_KEY.name in side.symbols() for side in (expr.left, expr.right))
+        if left and right:
+            raise self._refused(f"'{expr}' is of two numbers that differ by key")
+        inner = self._number(expr.left if left else expr.right)
+        if expr.op == "+":
+            return replace(inner, rest=inner.rest + (expr.right if left else expr.left))
+        if left:
+            return replace(inner, rest=inner.rest - expr.right)
+        turned = self._times(inner, -1)
+        return replace(turned, rest=expr.left + turned.rest)
+
+    def _product(self, expr: Binary) -> KeyNumber:
+        left = _KEY.name in expr.left.symbols()
+        inner, factor = (expr.left, expr.right) if left else (expr.right, expr.left)
+        if not isinstance(factor, Const):
+            raise self._refused(f"'{expr}' multiplies the key index by what is no literal")
+        return self._times(self._number(inner), int(factor.value))
+
+    def _times(self, number: KeyNumber, factor: int) -> KeyNumber:
+        low, high = sorted((number.low * factor, number.high * factor))
+        made = replace(number, rest=number.rest * factor, low=low, high=high)
+        if number.steps:
+            return self._checked(replace(made, steps=(*number.steps, factor)))
+        return self._checked(replace(made, slope=number.slope * factor))
+
+    def _division(self, expr: Binary) -> KeyNumber:
+        inner, most = self._number(expr.left), self._most(expr)
+        step = Division(inner.rest, expr.right, expr.op == "%")
+        self._checked(replace(inner, high=inner.high + most))
+        steps = (*inner.steps, step)
+        if expr.op == "%":
+            return replace(inner, steps=steps, rest=Const(0), low=0, high=most - 1)
+        rest = binary("//", inner.rest, expr.right)
+        return replace(inner, steps=steps, rest=rest, low=min(inner.low, 0), high=max(inner.high, 0) + 1)
+
+    def _most(self, expr: Binary) -> float:
+        """The largest divisor of any call."""
+        divisor = expr.right
+        if divisor.symbols() & _INDICES or any(isinstance(each, Load) for each in divisor.walk()):
+            raise self._refused(f"'{expr}' divides by what differs by key, query, head or batch row")
+        try:
+            low, high = bounds(divisor, self.known.ranges, {})
+        except KeyError:
+            low, high = 0, float("inf")
+        if low < 1 or high > LARGEST / 2:
+            raise self._refused(
+                f"'{divisor}' in '{expr}' may be anything from {low:g} to {high:g}",
+                f"write a literal, or declare the parameter with ge=1 and le={LARGEST // 2} at most",
+            )
+        return float(high)
+
+    # ------------------------------------------------------------------------------------------------------
+
+    def _interval(self, expr: Expr, holds: bool) -> Interval | None:
+        try:
+            return shown_interval(expr, self.known.floats, self.where, holds=holds)
+        except NotLowered:
+            return None
+
+    def _refused(self, why: str, instead: str = "") -> NotLowered:
+        what = f"a mask that shows no interval of keys and no keys one by one ({why})"
+        return NotLowered(what, self.where, instead or f"{FORMS}; or {WITH_COLUMNS}")
+
+
+_NUMBERS: dict[str, Callable[[KeyConditions, Binary], KeyNumber]] = {
+    "+": KeyConditions._sum,
+    "-": KeyConditions._sum,
+    "*": KeyConditions._product,
+    "//": KeyConditions._division,
+    "%": KeyConditions._division,
+}
+
+
+def _all_of(expr: Expr, *, holds: bool) -> list[tuple[Expr, bool]]:
+    """The conditions, and as what they come out, that all hold where ``expr`` comes out as ``holds``."""
+    if isinstance(expr, Compare) and expr.op == "==" and is_false(expr.right):
+        return _all_of(expr.left, holds=not holds)
+    if isinstance(expr, Logic) and (expr.op == "and") == holds:
+        return [inner for part in joined_parts(expr, expr.op) for inner in _all_of(part, holds=holds)]
+    return [(expr, holds)]
+
+
+def _hull(parts: list[Interval]) -> Interval:
+    """An interval around several."""
+    begins = [part.begin for part in parts if part.begin is not None]
+    ends = [part.end for part in parts if part.end is not None]
+    return Interval(
+        reduce(minimum, begins) if len(begins) == len(parts) else None,
+        reduce(maximum, ends) if len(ends) == len(parts) else None,
+    )

@@ -1,0 +1,74 @@
+"""Key indices in the lanes of the vector unit, and arithmetic with them.
+
+The indices of a tile's keys are fp32 numbers, exact below 2**24, that are made once a tile.
+"""
+
+from __future__ import annotations
+
+from attndsl.base.source_location import SourceLine
+from attndsl.expr import Binary, Const, Expr, Symbol, round_up
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, LANES
+from attndsl.lowering.emit.shorthands import whole
+from attndsl.lowering.errors import NotLowered
+from attndsl.tile.buffers import Buffer, Region
+from attndsl.tile.instructions import LaneNumbers, WithScalar
+from attndsl.tile.statements import Statement
+
+KEY = Symbol("j")
+
+
+def key_numbers(context: Context) -> Buffer:
+    """The buffer of the indices of the tile's keys."""
+    return context.in_ub("keyNumbers", "float32", context.schedule.tile_k, "indices of the tile's keys")
+
+
+def number_keys(numbers: Buffer, where: SourceLine) -> Statement:
+    """Fills :func:`key_numbers` at the start of a tile."""
+    return LaneNumbers(dst=whole(numbers), first=FIRST_KEY, where=where)
+
+
+def numbered_keys(numbers: Buffer) -> Region:
+    """The indices of the tile's keys, whole repeats."""
+    return whole(numbers, 0, round_up(KEYS, LANES))
+
+
+def row_lanes(context: Context, buffer: Buffer, row: Expr) -> Region:
+    """The lanes of the tile's keys in one row of a buffer, whole repeats."""
+    return whole(buffer, row * context.tile_keys, round_up(KEYS, LANES))
+
+
+def key_arithmetic(
+    context: Context, value: Expr, lanes: Region, keys: Region, where: SourceLine
+) -> list[Statement]:
+    """``lanes = value`` with the key indices ``keys`` for j; other parts of the value are scalars of the row.
+
+    Raises:
+        NotLowered: an operation other than a sum, a product, a minimum or a maximum with what has no j.
+    """
+
+    def scalar(expr: Expr) -> Expr:
+        return context.in_kernel(expr, context.rows.indices())
+
+    def step(op: str, source: Region, operand: Expr) -> WithScalar:
+        return WithScalar(op=op, dst=lanes, src=source, scalar=operand, where=where)
+
+    if value.same(KEY):
+        return [step("Adds", keys, Const(0))]
+    if isinstance(value, Binary) and value.op in ("+", "-", "*", "min", "max"):
+        left, right = ("j" in side.symbols() for side in (value.left, value.right))
+        if left and right:
+            raise NotLowered(f"'{value}' of key indices", where)
+        inner, other = (value.left, value.right) if left else (value.right, value.left)
+        below = key_arithmetic(context, inner, lanes, keys, where)
+        if inner.same(KEY):  # the first operation reads the indices themselves
+            below, source = [], keys
+        else:
+            source = lanes
+        if value.op == "-" and not left:
+            return [*below, step("Muls", source, Const(-1)), step("Adds", lanes, scalar(other))]
+        if value.op == "-":
+            return [*below, step("Adds", source, Const(0) - scalar(other))]
+        op = {"+": "Adds", "*": "Muls", "min": "Mins", "max": "Maxs"}[value.op]
+        return [*below, step(op, source, scalar(other))]
+    raise NotLowered(f"'{value}' of key indices", where)

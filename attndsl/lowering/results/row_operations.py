@@ -1,0 +1,141 @@
+"""Elementwise operations on result rows: those of scores, alone or with a number of the call or of each row.
+
+Operations are those of operands/elementwise_ops.py; which instruction takes a number, and which needs it in
+all lanes, its table says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from attndsl.expr import Const, Expr, Symbol
+from attndsl.graph import nodes
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import CHUNK
+from attndsl.lowering.emit.shorthands import whole
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS, NumberForm, Operation
+from attndsl.lowering.operands.key_operands import takes_number
+from attndsl.lowering.operands.row_values import row_value
+from attndsl.lowering.rows.row_space import RowRun
+from attndsl.tile.buffers import Buffer, Region
+from attndsl.tile.instructions import Binary, Fill, WithScalar
+from attndsl.tile.statements import Note, Seq, Statement, seq
+
+_ROW_AXES = {"B", "N", "Q", "S"}
+FORMS = (
+    "results take functions of one operand, and +, -, *, /, minimum and maximum with a number, or with an "
+    "fp32 number of each batch row, head and query"
+)
+
+
+class EachRun(Protocol):
+    """Calls ``body`` for every run of the rows that are complete; as :meth:`RowSpace.each_run`."""
+
+    def __call__(
+        self, body: Callable[[RowRun], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+    ) -> Seq: ...
+
+
+def row_operation(
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+) -> list[Statement]:
+    """An operation on a chunk of rows at ``source[offset]``, fp32 in place.
+
+    Raises:
+        NotLowered: the other operand is no number of a row.
+    """
+    assert isinstance(node, nodes.Elementwise)
+    operation = OPERATIONS[node.op]
+    rows = whole(source, offset, CHUNK * context.padded_value_size)
+    if operation.own is not None:
+        title = Note(text=f"result = {operation.of('result')}  ({node.where})")
+        return [title, *operation.own(rows, lambda name: _beside(context, name, rows), node.where)]
+    other = _number(node)
+    _check_not_rounded(context, node)
+    title = Note(text=_title(node, operation, other))
+    if isinstance(other, nodes.Scalar) and not other.axes:
+        of_call = partial(_of_call, context, node, other.value)
+        return [title, *_with_number(context, node, other, rows, of_call)]
+
+    def one(run: RowRun) -> Statement:
+        row = whole(source, offset + run.row * context.padded_value_size, context.padded_value_size)
+        return seq(*_with_number(context, node, other, row, lambda form: form(row_value(context, other))))
+
+    return [title, each_run(one, (source,), spread=False)]
+
+
+def _of_call(context: Context, node: nodes.Elementwise, value: Expr, form: NumberForm) -> Expr:
+    """What the host makes of a number by ``form``."""
+    taken = form(value)
+    assert taken is not None
+    return context.host(taken, stem="" if isinstance(taken, Symbol) else f"result_{node.op}")
+
+
+def _with_number(
+    context: Context,
+    node: nodes.Elementwise,
+    other: nodes.Node,
+    rows: Region,
+    number: Callable[[NumberForm], Expr | None],
+) -> list[Statement]:
+    """``rows = rows op number``; ``number``: the number of these rows, in a form of it."""
+    operation, first = OPERATIONS[node.op], node.inputs[0] is other
+    if takes_number(node, other) and not (operation.ordered and first):
+        assert operation.scalar is not None
+        value = _real(number(operation.number))
+        return [WithScalar(op=operation.scalar, dst=rows, src=rows, scalar=value, where=node.where)]
+    numbers = _beside(context, "numbers", rows)
+    left, right = (numbers, rows) if first else (rows, numbers)
+    return [
+        Fill(dst=numbers, value=_real(number(lambda value: value)), where=node.where),
+        Binary(op=operation.tensor, dst=rows, first=left, second=right, where=node.where),
+    ]
+
+
+def _real(value: Expr | None) -> Expr:
+    assert value is not None
+    return Const(float(value.value)) if isinstance(value, Const) else value
+
+
+def _beside(context: Context, name: str, rows: Region) -> Region:
+    """Scratch as long as ``rows``."""
+    elements = context.schedule.rows * int(context.padded_value_size.value)
+    buffer = context.in_ub(f"{name}OfRows", "float32", elements, f"{name} on the way to functions of results")
+    return whole(buffer, 0, rows.cols)
+
+
+def _number(node: nodes.Elementwise) -> nodes.Node:
+    """The operand that no attention result is part of."""
+    others = [each for each in node.inputs if not any(isinstance(n, nodes.WeightedSum) for n in each.walk())]
+    if not others:
+        raise NotLowered(f"'{node.op}' of the result by a function of itself", node.where, FORMS)
+    differs = sorted(set(getattr(others[0], "axes", ())) - _ROW_AXES)
+    if differs:
+        raise NotLowered(f"'{node.op}' of the result by what differs along {differs}", node.where, FORMS)
+    return others[0]
+
+
+def _check_not_rounded(context: Context, node: nodes.Elementwise) -> None:
+    """Integers are scaled at most: what else is done to them would have to be rounded again."""
+    epilogue = context.computation.epilogue
+    before = epilogue[: next(at for at, each in enumerate(epilogue) if each is node)]
+    if node.op != "multiply" and any(isinstance(each, nodes.Quantize) for each in before):
+        instead = "let it come before attend.quantize"
+        raise NotLowered(f"'{node.op}' of quantized results", node.where, instead)
+
+
+def _title(node: nodes.Elementwise, operation: Operation, other: nodes.Node) -> str:
+    role = "factor" if node.op == "multiply" else "number"
+    what = f"a {role} of its head" if set(_axes(other)) <= {"N"} else f"a {role} of its row"
+    if isinstance(other, nodes.Scalar) and not other.axes:
+        what = str(other.value)
+    sides = (what, "result") if operation.ordered and node.inputs[0] is other else ("result", what)
+    return f"result = {sides[0]} {operation.sign} {sides[1]}  ({node.where})"
+
+
+def _axes(node: nodes.Node) -> tuple[str, ...]:
+    """The axes along which anything in a value differs."""
+    return tuple(axis for each in node.walk() for axis in getattr(each, "axes", ()))

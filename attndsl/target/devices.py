@@ -1,0 +1,138 @@
+"""The devices, by name: an architecture with core counts, a clock, memory and costs.
+
+Sources, by tag
+    INI    CANN 8.1.RC1 ``platform_config/Ascend910B*.ini`` and ``Ascend910_93*.ini``
+    DEVKIT asc-devkit: its samples and guides state bandwidths
+    EST    an estimate of ours: nothing public was found
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from attndsl.base.errors import UserError
+from attndsl.target.architecture import DAV_2201, Architecture
+from attndsl.target.costs import COSTS, LAUNCH_MICROSECONDS, RATES, Cost, Rate
+
+_GIB = 1024**3
+
+
+class UnknownDeviceError(UserError, ValueError):
+    """No device has this name."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Device:
+    """A device, or a family of devices that one kernel is made for.
+
+    There is one object a name: devices are compared by identity, and pickled as their names.
+
+    Attributes:
+        title: what readers call it.
+        aic: cube cores; of a family those of its largest parts (INI).
+        least_aic: cube cores of the smallest part of a family, else the same (INI).
+        clock: cycles a second (INI).
+        global_memory: bytes; all tensors of a call and its workspace are in there (INI).
+        memory_bandwidth: bytes a second from global memory.
+        l2_bandwidth: bytes a second of mixed traffic through L2.
+        costs: what its operations cost, in cycles of the core.
+        launch_microseconds: what a launch on all cores takes before the kernel works.
+    """
+
+    name: str
+    title: str
+    architecture: Architecture
+    aic: int
+    least_aic: int
+    clock: float
+    global_memory: int
+    memory_bandwidth: Rate
+    l2_bandwidth: Rate
+    costs: Mapping[str, Cost] = field(default_factory=lambda: COSTS, repr=False)
+    launch_microseconds: float = LAUNCH_MICROSECONDS
+
+    @property
+    def aiv(self) -> int:
+        """Vector cores."""
+        return self.aic * self.architecture.aiv_per_aic
+
+    @cached_property
+    def rates(self) -> Mapping[str, Rate]:
+        """The numbers that belong to no single operation; bandwidths are in bytes a cycle of all cores."""
+        l2, memory = self.l2_bandwidth, self.memory_bandwidth
+        return {
+            "clock": Rate(self.clock, "INI"),
+            "l2": Rate(l2.value / self.clock, l2.source),
+            "hbm": Rate(memory.value / self.clock, memory.source),
+            **RATES,
+        }
+
+    def microseconds(self, cycles: float) -> float:
+        """Cycles of a core as time."""
+        return round(cycles / self.clock * 1e6, 3)
+
+    def __reduce__(self) -> tuple[Callable[[str], Device], tuple[str]]:
+        return device, (self.name,)
+
+
+DEFAULT_DEVICE = "atlas-a2"
+"""The name of the device that kernels are made for where nobody names one."""
+
+# The clock is that of 910B2 and 910B3.
+_A2 = Device(
+    name=DEFAULT_DEVICE,
+    title="Atlas A2",
+    architecture=DAV_2201,
+    aic=24,
+    least_aic=20,
+    clock=1.8e9,
+    global_memory=64 * _GIB,
+    memory_bandwidth=Rate(1.6e12, "DEVKIT"),
+    l2_bandwidth=Rate(7e12, "DEVKIT"),
+)
+# The slower part with half of the memory. No figure for its L2 is public: as many bytes a cycle as others.
+_B4 = replace(
+    _A2,
+    name="ascend910b4",
+    title="Ascend 910B4",
+    aic=20,
+    clock=1.5e9,
+    global_memory=32 * _GIB,
+    memory_bandwidth=Rate(0.8e12, "DEVKIT"),
+    l2_bandwidth=Rate(7e12 * 1.5 / 1.8, "EST"),
+)
+
+_DEVICES: Mapping[str, Device] = {
+    each.name: each
+    for each in (
+        _A2,
+        replace(_A2, name="ascend910b1", title="Ascend 910B1", least_aic=24, clock=1.85e9),
+        replace(_A2, name="ascend910b2", title="Ascend 910B2", least_aic=24),
+        replace(_A2, name="ascend910b3", title="Ascend 910B3", aic=20),
+        _B4,
+        # a die of the 910C: cores of Ascend910_9362 to _9392, the clock of _9391 and _9392
+        replace(_A2, name="atlas-a3", title="Atlas A3", clock=1.85e9),
+    )
+}
+
+
+def device_names() -> tuple[str, ...]:
+    """The names of all devices."""
+    return tuple(_DEVICES)
+
+
+def device(name: str) -> Device:
+    """The device of this name.
+
+    Raises:
+        UnknownDeviceError: with the nearest name, or all of them.
+    """
+    found = _DEVICES.get(name)
+    if found is None:
+        close = difflib.get_close_matches(name.lower(), list(_DEVICES), 1)
+        advice = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(_DEVICES)}"
+        raise UnknownDeviceError(f"unknown device '{name}'; {advice}")
+    return found

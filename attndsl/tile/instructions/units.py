@@ -1,0 +1,46 @@
+"""The units that layouts, lanes and texts of the instructions are written in.
+
+They are constants, because the instructions are those of one architecture: another has other layouts and
+instructions of its own. That a program's device has this architecture is a rule of the verifier. Limits of
+operands and costs are the device's, and are passed.
+"""
+
+from __future__ import annotations
+
+from attndsl.target.architecture import DAV_2201 as ARCHITECTURE
+from attndsl.tile.buffers import item_bytes
+
+BLOCK = ARCHITECTURE.block
+"""Bytes of a data block."""
+REPEAT = ARCHITECTURE.repeat
+"""Bytes of one repeat of a vector instruction."""
+REPEAT_BLOCKS = REPEAT // BLOCK
+"""Blocks of one repeat."""
+FRACTAL = ARCHITECTURE.fractal
+"""Rows of a fractal, and its columns of 16 bits."""
+
+__all__ = [
+    "ARCHITECTURE",
+    "BLOCK",
+    "FRACTAL",
+    "REPEAT",
+    "REPEAT_BLOCKS",
+    "block_elements",
+    "repeat_elements",
+    "whole_fractals",
+]
+
+
+def block_elements(dtype: str) -> int:
+    """Elements of one data block."""
+    return BLOCK // item_bytes(dtype)
+
+
+def repeat_elements(dtype: str) -> int:
+    """Elements of one repeat of a vector instruction."""
+    return REPEAT // item_bytes(dtype)
+
+
+def whole_fractals(size: int) -> int:
+    """A size rounded up to whole fractals."""
+    return ARCHITECTURE.whole_fractals(size)

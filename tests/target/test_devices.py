@@ -1,0 +1,134 @@
+"""Devices by name: what differs between them, who asks for one, and what does not know any."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from attndsl.base.errors import UserError
+from attndsl.codegen.kernel_set.request import KernelRequest
+from attndsl.codegen.project.finished import finished_projects
+from attndsl.compiler.compile import compile_operator
+from attndsl.compiler.stored_programs import entry_name
+from attndsl.lowering.errors import IllegalScheduleValue
+from attndsl.lowering.match.schedule_options import resolve
+from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.spec import Operator
+from attndsl.spec.errors import SpecError, UnknownTargetError
+from attndsl.spec.operator.loader import load, load_file, shipped_names
+from attndsl.target import DEFAULT_DEVICE, UnknownDeviceError, device, device_names
+from attndsl.target.costs import cost_lines
+from tests.support.small_specs import decode_spec
+
+BODY = ("s = attend.scores(query, key)", 'op.output("out", attend.softmax(s) @ value, like=query)')
+SPECIAL = Specialisation(dtype="float16", padded_head_size=64)
+
+
+@pytest.mark.parametrize("name", device_names())
+def test_a_device_is_one_object_also_after_a_pickle(name: str) -> None:
+    found = device(name)
+    assert found.name == name and found is device(name)
+    assert pickle.loads(pickle.dumps(found)) is found
+
+
+@pytest.mark.parametrize("name", device_names())
+def test_every_device_has_all_costs_and_rates(name: str) -> None:
+    found, default = device(name), device(DEFAULT_DEVICE)
+    assert found.costs.keys() == default.costs.keys() and found.rates.keys() == default.rates.keys()
+    assert all(rate.value > 0 and rate.source for rate in found.rates.values())
+    assert found.least_aic <= found.aic and found.aiv == 2 * found.aic
+    assert f"rate clock {found.clock!r}\n" in cost_lines(found.costs, found.rates)
+
+
+@pytest.mark.parametrize(
+    ("name", "cores", "clock", "gibibytes"),
+    [
+        ("ascend910b1", 24, 1.85e9, 64),
+        ("ascend910b2", 24, 1.8e9, 64),
+        ("ascend910b3", 20, 1.8e9, 64),
+        ("ascend910b4", 20, 1.5e9, 32),
+        ("atlas-a3", 24, 1.85e9, 64),
+    ],
+)
+def test_what_the_documents_say_of_a_device(name: str, cores: int, clock: float, gibibytes: int) -> None:
+    found = device(name)
+    assert (found.aic, found.clock, found.global_memory) == (cores, clock, gibibytes << 30)
+    assert found.architecture is device(DEFAULT_DEVICE).architecture
+
+
+def test_bandwidths_are_seconds_of_the_device() -> None:
+    fast, slow = device("ascend910b1"), device("ascend910b4")
+    for found, bytes_a_second in ((fast, 1.6e12), (slow, 0.8e12)):
+        assert found.rates["hbm"].value * found.clock == pytest.approx(bytes_a_second)
+    assert fast.microseconds(1850) == 1.0 and slow.microseconds(1850) == 1.233
+
+
+def test_an_unknown_name_is_told_the_nearest() -> None:
+    with pytest.raises(
+        UnknownDeviceError, match="unknown device 'Atlas-A4'; did you mean 'atlas-a3'"
+    ) as said:
+        device("Atlas-A4")
+    assert isinstance(said.value, UserError)
+    with pytest.raises(UnknownDeviceError, match=f"'h100'; there are {', '.join(device_names())}$"):
+        device("h100")
+
+
+def test_a_spec_with_an_unknown_target_is_refused_at_its_line(tmp_path: Path) -> None:
+    spec = tmp_path / "far.py"
+    spec.write_text('from attndsl.spec import Operator\n\nop = Operator("far", target="atlas-b3")\n')
+    with pytest.raises(UnknownTargetError, match=r"far\.py:3: .*'atlas-b3'; did you mean 'atlas-a3'") as said:
+        load_file(spec)
+    assert isinstance(said.value, SpecError)
+
+
+def test_an_operator_is_compiled_for_its_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTNDSL_STORE_PROGRAMS", "1")
+    first = decode_spec(tmp_path, *BODY)
+    other = first.on(device("atlas-a3"))
+    assert (first.device.name, other.device.name) == (DEFAULT_DEVICE, "atlas-a3")
+    programs = [compile_operator(each, SPECIAL).program for each in (first, other)]
+    assert [program.device.name for program in programs] == [DEFAULT_DEVICE, "atlas-a3"]
+    names = {entry_name(each, SPECIAL) for each in (first, other)}
+    assert len(names) == 2 and None not in names
+
+
+def test_generated_files_differ_only_in_the_cores_that_there_are(tmp_path: Path) -> None:
+    first = decode_spec(tmp_path, *BODY)
+    made = {}
+    for name in (DEFAULT_DEVICE, "atlas-a3", "ascend910b1"):
+        (project,) = finished_projects(first.on(device(name)), KernelRequest(dtypes=("float16",)))
+        made[name] = project.files
+    assert made["atlas-a3"] == made[DEFAULT_DEVICE]  # families of one architecture with as many cores
+    one, other = made["ascend910b1"], made[DEFAULT_DEVICE]
+    assert one.keys() == other.keys()
+    changed = {path for path in one if one[path] != other[path]}
+    assert {path.rpartition("/")[0] for path in changed} == {"direct", "torch"}
+    for path in changed:
+        lines = zip(one[path].splitlines(), other[path].splitlines(), strict=True)
+        assert all("24" in mine and "20" in its for mine, its in lines if mine != its), path
+
+
+def test_modes_go_with_their_operator() -> None:
+    a3 = device("atlas-a3")
+    plain = next(operator for operator in map(load, shipped_names()) if operator.modes)
+    other = plain.on(a3)
+    assert [mode.name for mode in other.modes] == [mode.name for mode in plain.modes]
+    assert all(mode.device is a3 for mode in other.modes)
+    assert all(mode.device is not a3 for mode in plain.modes)
+    assert all(
+        mode.content_key != plain_mode.content_key
+        for mode, plain_mode in zip(other.modes, plain.modes, strict=True)
+    )
+
+
+def test_a_schedule_may_use_the_cores_that_there_are() -> None:
+    assert resolve({"cores": 24}, device("ascend910b1")).cores == 24
+    with pytest.raises(IllegalScheduleValue, match="1 to 20"):
+        resolve({"cores": 24}, device("ascend910b3"))
+
+
+def test_the_default_is_the_device_of_an_operator_that_names_none() -> None:
+    assert Operator("plain").device is device(DEFAULT_DEVICE)
+    assert Operator("other", target="ascend910b4").device is device("ascend910b4")
