@@ -6,9 +6,9 @@ from typing import Any
 
 from attndsl.codegen.kernel_set.kernel_list import ListedKernel
 from attndsl.codegen.kernel_set.kernel_request import legal_choice
-from attndsl.compiler.prepare_launch import specialisation_of
+from attndsl.compiler.prepare_launch import specialization_of
 from attndsl.expr.argument_facts import dtype_of, given, passed
-from attndsl.lowering.signature.specialisation import Specialisation, feature_names
+from attndsl.lowering.signature.specialization import Specialization, feature_names
 from attndsl.spec.operator.covering import choosable
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import default_specialization
@@ -18,7 +18,7 @@ from attndsl.verify.cases.cases import WantedKernel
 def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
     """The kernel as cases are made for it.
 
-    Its specialisation tells what to look for; whether a call is for the kernel is asked of the call.
+    Its specialization tells what to look for; whether a call is for the kernel is asked of the call.
     """
     special = kernel.special
     io = operator.tensor(operator.outputs[0].like)
@@ -38,11 +38,11 @@ def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
         pins=pins,
         likely=likely,
         sizes=_sizes(operator, special),
-        takes=lambda call: specialisation_of(call) == special,
+        takes=lambda call: specialization_of(call) == special,
     )
 
 
-def _sizes(operator: Operator, special: Specialisation) -> dict[str, tuple[int, ...]]:
+def _sizes(operator: Operator, special: Specialization) -> dict[str, tuple[int, ...]]:
     """Head sizes that the kernel takes: whole fractals, mostly, and some that are padded."""
     found: dict[str, tuple[int, ...]] = {}
     architecture = operator.device.architecture

@@ -1,4 +1,4 @@
-"""From a graph to a joint tile program: all cores in one tree, without addresses or synchronisation.
+"""From a graph to a joint tile program: all cores in one tree, without addresses or synchronization.
 
 Knows the graph, an operator's declarations, the device and the tile IR; knows no pass, no file, no template
 and no C++ spelling. The packages in it import downward only, in this order:

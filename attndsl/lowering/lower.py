@@ -28,7 +28,7 @@ from attndsl.tile.statements import Alloc, For, Let, Statement, seq
 def lower(
     computation: Computation, signature: KernelSignature, schedule: Schedule, device: Device
 ) -> Program:
-    """The joint tile program: all cores in one tree, without synchronisation or addresses.
+    """The joint tile program: all cores in one tree, without synchronization or addresses.
 
     Raises:
         NotLowered: for a node without a rule.

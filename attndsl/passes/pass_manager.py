@@ -9,7 +9,7 @@ from typing import Any
 
 from attndsl.base.errors import InternalError
 from attndsl.lowering.emit.field_names import check_field_names
-from attndsl.passes.events.synchronise import synchronise
+from attndsl.passes.events.synchronize import synchronize
 from attndsl.passes.flags.derive_flags import derive_flags
 from attndsl.passes.plan_memory import plan_memory
 from attndsl.passes.split_cores import split_cores
@@ -64,8 +64,8 @@ PASSES: tuple[Pass, ...] = (
         establishes=frozenset({Property.ADDRESSES}),
     ),
     Pass(
-        name="synchronise",
-        run=synchronise,
+        name="synchronize",
+        run=synchronize,
         requires=frozenset({Property.FLAGS, Property.CORES}),
         establishes=frozenset({Property.EVENTS}),
     ),

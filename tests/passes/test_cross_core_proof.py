@@ -13,10 +13,10 @@ import pytest
 
 from attndsl.base.errors import InternalError
 from attndsl.expr import Const, Symbol
-from attndsl.passes.events import synchronise as events_module
+from attndsl.passes.events import synchronize as events_module
 from attndsl.passes.events.hazards import find_problems
 from attndsl.passes.events.ring_order import find_early_flags
-from attndsl.passes.events.synchronise import synchronise
+from attndsl.passes.events.synchronize import synchronize
 from attndsl.passes.flags import derive_flags as flags_module
 from attndsl.passes.flags.derive_flags import derive_flags
 from attndsl.passes.split_cores import split_cores
@@ -117,10 +117,10 @@ def three_stages(work: list[Statement]) -> Program:
     )
 
 
-def synchronised(joint: Program) -> Seq:
+def synchronized(joint: Program) -> Seq:
     """The vector core's tree with flags, events and barriers."""
     split = split_cores(derive_flags(joint))
-    return synchronise(split.with_(cores={Core.AIV: split.cores[Core.AIV]})).cores[Core.AIV]
+    return synchronize(split.with_(cores={Core.AIV: split.cores[Core.AIV]})).cores[Core.AIV]
 
 
 def flag_events(tree: Seq) -> set[str]:
@@ -155,21 +155,21 @@ def assert_flag_needs(tree: Seq, flag: str, pipe: Pipe, accessed: str) -> None:
 def test_a_flag_speaks_only_for_what_its_pipe_knows():
     """Where the store does not depend on the load, the flag behind it says nothing of the load, and so
     waits for an event of the loads."""
-    dependent = synchronised(three_stages(WORK["stored from what was loaded"]))
+    dependent = synchronized(three_stages(WORK["stored from what was loaded"]))
     assert flag_events(dependent) == set()
     for name in ("stored, then loaded", "loaded, then stored regardless"):
-        assert_flag_needs(synchronised(three_stages(WORK[name])), "ringBReady", Pipe.MTE2, "ringA")
+        assert_flag_needs(synchronized(three_stages(WORK[name])), "ringBReady", Pipe.MTE2, "ringA")
 
 
 def test_a_flag_that_is_early_is_an_error(monkeypatch):
     """What the events for flags would leave open does not pass in silence."""
     monkeypatch.setattr(events_module, "_order_flags", lambda tree, _: tree)
-    assert synchronised(three_stages(WORK["stored from what was loaded"]))
+    assert synchronized(three_stages(WORK["stored from what was loaded"]))
     for name in ("stored, then loaded", "loaded, then stored regardless"):
         with pytest.raises(
             InternalError, match=r"flag ringBReady is raised behind MTE3 while .* access ringA"
         ):
-            synchronised(three_stages(WORK[name]))
+            synchronized(three_stages(WORK[name]))
 
 
 @pytest.mark.parametrize("name", WORK)
@@ -220,8 +220,8 @@ def test_rows_that_a_core_does_not_have_are_missing_in_all_stages():
         lets = [Let(symbol=Symbol(name), value=Symbol(f"{name}Given")) for name in ("rows", "others")]
         return made.with_(body=seq(*lets, made.body))
 
-    assert flag_events(synchronised(tree(Symbol("rows"), Symbol("rows")))) == set()
-    assert_flag_needs(synchronised(tree(Symbol("rows"), Symbol("others"))), "ringBReady", Pipe.MTE2, "ringC")
+    assert flag_events(synchronized(tree(Symbol("rows"), Symbol("rows")))) == set()
+    assert_flag_needs(synchronized(tree(Symbol("rows"), Symbol("others"))), "ringBReady", Pipe.MTE2, "ringC")
 
 
 # The order of stages.
@@ -393,7 +393,7 @@ def test_a_flag_for_free_slots_speaks_of_its_ring_alone():
         return replace(item, ring=None) if isinstance(item, SetCrossFlag) else item
 
     def stores_are_waited_for(tree: Seq) -> bool:
-        done = synchronise(split.with_(cores={Core.AIV: tree})).cores[Core.AIV]
+        done = synchronize(split.with_(cores={Core.AIV: tree})).cores[Core.AIV]
         pairs = {(item.source, item.target) for item in done.walk() if isinstance(item, SetEvent)}
         return (Pipe.MTE3, Pipe.MTE2) in pairs
 

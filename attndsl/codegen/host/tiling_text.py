@@ -36,7 +36,7 @@ from attndsl.expr import Binary, Compare, Expr, Logic, Select, Symbol, binary, c
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.signature.enum_parameters import enum_parameters
 from attndsl.lowering.signature.host_scalars import CORES, HOST, dimension, fold_name, folds_of
-from attndsl.lowering.signature.specialisation import feature_names, settings_of
+from attndsl.lowering.signature.specialization import feature_names, settings_of
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.program import TilingField, tiling_field_ref
 from attndsl.tile.statements import DEVICE_MODE, SetCrossFlag
@@ -196,7 +196,7 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
     legal = ", ".join(f"{i}: {name}" for i, name in enumerate(io.dtypes))
     yield Row("int64_t", dtype_member(operator), f"dtype of {io.name}; {legal}")
     yield Row("int64_t", HEAD_SIZE, comment(f"head size, {head_size(operator)}"))
-    if any(each.specialisation.padded_value_size is not None for each in kernels):
+    if any(each.specialization.padded_value_size is not None for each in kernels):
         yield Row("int64_t", VALUE_SIZE, "head size of values")
     for feature in feature_names(operator):
         yield Row("int64_t", given_member(feature), f"whether {feature} is passed")
@@ -213,7 +213,7 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
 
 def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, object]:
     """The problem of a launch, member by member."""
-    operator, special = compiled.operator, compiled.specialisation
+    operator, special = compiled.operator, compiled.specialization
     found: dict[str, object] = {
         dtype_member(operator): io_tensor(operator).dtypes.index(special.dtype),
         HEAD_SIZE: special.padded_head_size,

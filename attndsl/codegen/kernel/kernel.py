@@ -1,4 +1,4 @@
-"""A compiled specialisation as the data that the kernel templates print."""
+"""A compiled specialization as the data that the kernel templates print."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from attndsl.compiler.compile import Compiled
 from attndsl.expr import Const, Expr
 from attndsl.graph.branch_conditions import decisions
 from attndsl.lowering.signature.kernel_names import kernel_suffix
-from attndsl.lowering.signature.specialisation import (
-    Specialisation,
+from attndsl.lowering.signature.specialization import (
+    Specialization,
     feature_names,
     kernel_inputs,
     settings_of,
@@ -128,7 +128,7 @@ class KernelText:
     guard: str
     summary: str
     document: str
-    specialisation: tuple[str, ...]
+    specialization: tuple[str, ...]
     schedule: tuple[str, ...]
     pipeline: tuple[str, ...]
     arguments: tuple[str, ...]
@@ -159,18 +159,18 @@ def class_name(names: Names) -> str:
 
 
 def kernel_name(compiled: Compiled) -> str:
-    """The name of a compiled specialisation's kernel."""
-    return name_of(compiled.operator, compiled.specialisation)
+    """The name of a compiled specialization's kernel."""
+    return name_of(compiled.operator, compiled.specialization)
 
 
-def name_of(operator: Contract, special: Specialisation) -> str:
-    """The name that the kernel of a specialisation has."""
+def name_of(operator: Contract, special: Specialization) -> str:
+    """The name that the kernel of a specialization has."""
     suffix = plain(kernel_suffix(operator, special))
     return f"{names_of(operator).op}_{shortened(suffix, LONGEST_SUFFIX)}"
 
 
 def kernel_text(compiled: Compiled) -> KernelText:
-    """The kernel of a compiled specialisation."""
+    """The kernel of a compiled specialization."""
     program, parameter = compiled.program, dtype_parameter(compiled)
     spelling = Spelling(program, parameter.operands if parameter is not None else frozenset())
     cube, vector = Writer(program, spelling), Writer(program, spelling)
@@ -187,7 +187,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         guard=f"ATTNDSL_{text_name(compiled).upper()}_H",
         summary=comment(program.summary or compiled.operator.name),
         document=comment(compiled.operator.document),
-        specialisation=tuple(_specialisation(compiled)),
+        specialization=tuple(_specialization(compiled)),
         schedule=tuple(map(_choice, compiled.schedule_text.split("\n"))),
         pipeline=tuple(_pipeline(compiled.joint, shared.names)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
@@ -211,10 +211,10 @@ def kernel_text(compiled: Compiled) -> KernelText:
     )
 
 
-def _specialisation(compiled: Compiled) -> Iterator[str]:
+def _specialization(compiled: Compiled) -> Iterator[str]:
     """What calls of the kernel have in common, one line each."""
     operator, parameter = compiled.operator, dtype_parameter(compiled)
-    special = compiled.specialisation if parameter is None else parameter.first
+    special = compiled.specialization if parameter is None else parameter.first
     if parameter is None or special.dtype not in DTYPES:
         yield f"dtype {special.dtype}"
     if parameter is not None:
@@ -235,7 +235,7 @@ def _specialisation(compiled: Compiled) -> Iterator[str]:
             yield from map(comment, _setting(operator, special, name, value))
 
 
-def _setting(operator: Operator, special: Specialisation, name: str, value: Any) -> Iterator[str]:
+def _setting(operator: Operator, special: Specialization, name: str, value: Any) -> Iterator[str]:
     """What calls have in common by a setting: its value, or of a number what is asked of it."""
     param = operator.find_param(name)
     if param is None or param.choices or param.type not in (int, float):

@@ -1,4 +1,4 @@
-"""Which specialisations a user asks for, and those that an operator's project has by default.
+"""Which specializations a user asks for, and those that an operator's project has by default.
 
 By default there is a kernel for each optional tensor and for each value of what the computation depends on,
 each as near to the defaults of the contract as its constraints allow; combinations are asked for by name.
@@ -19,12 +19,12 @@ from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.expr import Compare, Const
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, kind_of
 from attndsl.lowering.preconditions import largest_head
-from attndsl.lowering.signature.specialisation import (
-    Specialisation,
+from attndsl.lowering.signature.specialization import (
+    Specialization,
     feature_names,
     features_told,
     kernel_inputs,
-    specialised_on,
+    specialized_on,
 )
 from attndsl.spec.operator.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
@@ -48,7 +48,7 @@ class IllegalHeadSize(UserError, ValueError):
 
 
 class UnknownSetting(UserError, ValueError):
-    """A name that no kernel is specialised on."""
+    """A name that no kernel is specialized on."""
 
 
 class IllegalSetting(UserError, ValueError):
@@ -74,14 +74,14 @@ def chosen_mode(operator: Operator, request: KernelRequest) -> tuple[Operator, K
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One specialisation, and what it is there for: a feature, a setting's value, or nothing more."""
+    """One specialization, and what it is there for: a feature, a setting's value, or nothing more."""
 
     label: str
-    special: Specialisation
+    special: Specialization
 
 
-def wanted_specialisations(operator: Operator, request: KernelRequest) -> tuple[Wanted, ...]:
-    """What a request stands for, each specialisation once.
+def wanted_specializations(operator: Operator, request: KernelRequest) -> tuple[Wanted, ...]:
+    """What a request stands for, each specialization once.
 
     Raises:
         UnknownFeature, UnknownDtype, IllegalHeadSize, UnknownSetting, IllegalSetting: naming what is legal.
@@ -90,12 +90,12 @@ def wanted_specialisations(operator: Operator, request: KernelRequest) -> tuple[
     dtypes = _dtypes(operator, request)
     padded_sizes = tuple(dict.fromkeys(_padded_size(size, operator) for size in request.head_sizes))
     asked = _asked(operator, request)
-    found: dict[Specialisation, Wanted] = {}
+    found: dict[Specialization, Wanted] = {}
     for dtype in dtypes:
         for label, values in asked:
             choice = legal_choice(operator, values, dtype)
             if choice is not None:
-                first = specialisation_of_choice(operator, choice, dtype, padded_sizes[0])
+                first = specialization_of_choice(operator, choice, dtype, padded_sizes[0])
                 for padded_size in padded_sizes:
                     padded_value_size = None if first.padded_value_size is None else padded_size
                     special = replace(
@@ -114,11 +114,11 @@ def wanted_specialisations(operator: Operator, request: KernelRequest) -> tuple[
     return tuple(found.values())
 
 
-def specialisation_of_choice(
+def specialization_of_choice(
     operator: Operator, choice: Choice, dtype: str, padded_size: int
-) -> Specialisation:
-    """What the kernel of calls with this choice is specialised on."""
-    return specialised_on(
+) -> Specialization:
+    """What the kernel of calls with this choice is specialized on."""
+    return specialized_on(
         operator, _inputs(operator, choice), choice.settings, dtype, (padded_size, padded_size)
     )
 
@@ -129,7 +129,7 @@ def _inputs(operator: Operator, choice: Choice) -> frozenset[str]:
 
 
 def _asked(operator: Operator, request: KernelRequest) -> list[tuple[str, dict[str, Any]]]:
-    """Labels, and the values that a specialisation must have."""
+    """Labels, and the values that a specialization must have."""
     if not request.by_name:
         return list(_covering(operator))
     return [("", requested_values(operator, request))]
@@ -199,7 +199,7 @@ def _setting(operator: Operator, name: str, text: str) -> dict[str, Any]:
     if name not in legal or kind_of(name) == GIVEN:  # what is passed is told by features
         settable = sorted(each for each in legal if kind_of(each) != GIVEN)
         raise UnknownSetting(
-            f"--set {name}: {_meant(name, ['D', *settable])}kernels of {operator.name} are specialised on D, "
+            f"--set {name}: {_meant(name, ['D', *settable])}kernels of {operator.name} are specialized on D, "
             f"{', '.join(settable)}; "
             "sizes are run time, and optional tensors are named by --feature"
         )

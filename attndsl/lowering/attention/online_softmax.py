@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr
 from attndsl.lowering.attention.key_range import tile_bounds
-from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantise, spread_steps
+from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
@@ -73,7 +73,7 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
             Alloc(
                 buffers=(b.prob,),
                 body=seq(
-                    *(quantise(context, b, stat) if requantizes else rounded),
+                    *(quantize(context, b, stat) if requantizes else rounded),
                     *(_update_sum(context, stat) if sums_rounded else ()),
                     StoreRows(
                         dst=prob_ring(context).region(offset, chunk, KEYS, size),

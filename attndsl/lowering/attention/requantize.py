@@ -57,7 +57,7 @@ def keep_steps(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement
     ]
 
 
-def quantise(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement]:
+def quantize(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement]:
     """``prob = clip(round(score / step))``; fp16, which the way to int8 passes, holds it exactly."""
     s = context.schedule
     half = context.in_ub("probHalf", "float16", s.rows * s.tile_k, "integral probabilities in fp16")

@@ -85,13 +85,13 @@ class Emitter:
 
     @property
     def padded_head_size(self) -> Named:
-        """Head size this kernel is specialised on, a multiple of 16; the true one is :attr:`head_dim`."""
+        """Head size this kernel is specialized on, a multiple of 16; the true one is :attr:`head_dim`."""
         meaning = "head size this kernel is specialised on, padded to 16"
         return self.inventory.constant("headDimBucket", self.signature.padded_head_size, meaning)
 
     @property
     def padded_value_size(self) -> Named:
-        """Head size of values and results this kernel is specialised on."""
+        """Head size of values and results this kernel is specialized on."""
         if self.signature.one_head_size:
             return self.padded_head_size
         meaning = "head size of values and results, padded to 16"

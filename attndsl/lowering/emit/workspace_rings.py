@@ -49,7 +49,7 @@ def partial_sum(emit: Emitter) -> GlobalTensor:
 
 
 def partial_out(emit: Emitter) -> GlobalTensor:
-    """Weighted sums of the key splits, unnormalised."""
+    """Weighted sums of the key splits, unnormalized."""
     return _partial(emit, "partialOut", emit.signature.padded_value_size, "weighted sums of key splits")
 
 

@@ -2,7 +2,7 @@
 
 A source knows nothing of what is computed with its rows; it tells how many a batch row has, and in which
 segments rows ``[n0, n0 + rows)`` of the running tile lie. stored_rows.py has those that read a tensor,
-cached_rows.py and dequantise.py those that make something of another source, source_rules.py the table of
+cached_rows.py and dequantize.py those that make something of another source, source_rules.py the table of
 graph nodes.
 """
 

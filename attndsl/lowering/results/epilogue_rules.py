@@ -1,6 +1,6 @@
 """The epilogue: operations on complete rows before they are stored, one entry of a table for each kind.
 
-Rows arrive normalised, in fp32, and leave in the dtype of the result. A new kind of operation is an entry of
+Rows arrive normalized, in fp32, and leave in the dtype of the result. A new kind of operation is an entry of
 the table below and its test; a new elementwise operation is a line of operands/elementwise_ops.py.
 """
 
@@ -45,7 +45,7 @@ class EpilogueRule:
 
 
 def epilogue(context: Context, source: Buffer, offset: Expr, each_run: EachRun) -> Seq:
-    """A chunk of normalised rows at ``source[offset]``: the epilogue, then rounded and stored.
+    """A chunk of normalized rows at ``source[offset]``: the epilogue, then rounded and stored.
 
     Raises:
         NotLowered: for a node without a rule.
@@ -109,7 +109,7 @@ def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pit
     )
 
 
-def _quantise(
+def _quantize(
     context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
 ) -> list[Statement]:
     """``clip(round_half_even(x * scale + offset))``, integral in fp32 afterwards; fp16 holds it exactly."""
@@ -179,7 +179,7 @@ def _keeps_zeros(node: nodes.Node) -> bool:
 
 
 EPILOGUE_RULES: dict[type[nodes.Node], EpilogueRule] = {
-    nodes.Quantize: EpilogueRule(lower=_quantise, keeps_zeros=_keeps_zeros, rounds=True),
+    nodes.Quantize: EpilogueRule(lower=_quantize, keeps_zeros=_keeps_zeros, rounds=True),
     nodes.Elementwise: EpilogueRule(lower=row_operation),
     nodes.Replace: EpilogueRule(lower=_padded, keeps_zeros=lambda node: True),
     nodes.Cast: EpilogueRule(lower=_cast, keeps_zeros=lambda node: True, rounds=True),

@@ -2,7 +2,7 @@
 
     sum_j p_j (value_j + offset) * scale = (sum_j p_j value_j + rowSum * offset) * scale
 
-once an item has seen all its keys, for rows that are not normalised yet. ``rowSum`` is that of the rounded
+once an item has seen all its keys, for rows that are not normalized yet. ``rowSum`` is that of the rounded
 probabilities, which the cube multiplied by, so that nothing cancels that would not in ``value + offset``; a
 row without keys has sum 0 and stays 0.
 """

@@ -1,7 +1,7 @@
 """Complete rows: to the output, or as partials that are merged afterwards.
 
 The merge of partials, be they splits of one attention's keys or several attentions, is the log-sum-exp merge
-of flash decoding: with maxima m_i, sums l_i and unnormalised weighted sums o_i,
+of flash decoding: with maxima m_i, sums l_i and unnormalized weighted sums o_i,
 
     out = sum_i o_i exp(m_i - m) / sum_i l_i exp(m_i - m),  m = max_i m_i.
 """
@@ -46,12 +46,12 @@ def write_rows(context: Context) -> Stage:
         body = steps(_partial)
         doc = "Rows of a finished item: maxima, sums and weighted sums, to be merged behind all items."
     elif not may_split(context):
-        body = steps(_normalised)
+        body = steps(_normalized)
     else:
         doc = "Rows of a finished item: normalised to the output, or kept as a partial of their key split."
         unsplit = context.splits == 1
         body = If(
-            condition=unsplit, then=seq(steps(_normalised)), otherwise=seq(steps(_partial)), where=where
+            condition=unsplit, then=seq(steps(_normalized)), otherwise=seq(steps(_partial)), where=where
         )
     return Stage(
         name=context.label("WriteRows"),
@@ -63,7 +63,7 @@ def write_rows(context: Context) -> Stage:
     )
 
 
-def _normalised(context: Context) -> list[Statement]:
+def _normalized(context: Context) -> list[Statement]:
     """``accumulator / rowSum`` of a chunk, through the epilogue, stored.
 
     A row without keys has sum 0 and accumulator 0; the smallest normal number as sum gives its zeros.

@@ -14,7 +14,7 @@ from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Dequantize, Input, Node, Scores, WeightedSum
 from attndsl.lowering.signature.enum_parameters import EnumValues, enum_parameters, enums_as_numbers
 from attndsl.lowering.signature.host_scalars import fold_name
-from attndsl.lowering.signature.specialisation import kernel_inputs
+from attndsl.lowering.signature.specialization import kernel_inputs
 from attndsl.lowering.signature.tensor_layouts import (
     TensorLayout,
     legal_layouts,
@@ -36,7 +36,7 @@ class KernelSignature:
     """What the lowering needs to know of an operator besides its graph.
 
     Attributes:
-        padded_head_size, padded_value_size: padded head sizes the kernel is specialised on, multiples of 16.
+        padded_head_size, padded_value_size: padded head sizes the kernel is specialized on, multiples of 16.
         present: the tensors that calls pass.
         extents: size of each attention axis, over the operator's own names.
         parameters: global tensors in the kernel's argument order.
@@ -83,7 +83,7 @@ def kernel_signature_of(
     padded_value_size: int | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> KernelSignature:
-    """The operator's part of a lowering, for one specialisation.
+    """The operator's part of a lowering, for one specialization.
 
     ``settings``: values that the computation depends on; layouts among them exclude those of other axes.
     Lengths are always an argument of the kernel; a call without them passes a null pointer.
@@ -190,7 +190,7 @@ def _folded(node: Logic) -> Expr:
 
 
 def _stored_int8(graph: Graph, dtype: str) -> frozenset[str]:
-    """The tensors of int8 numbers: dequantised where they are read, or multiplied as they are."""
+    """The tensors of int8 numbers: dequantized where they are read, or multiplied as they are."""
     sources: list[Node] = [node.source for node in graph.nodes if isinstance(node, Dequantize)]
     for node in graph.nodes if dtype == "int8" else ():
         if isinstance(node, Scores):

@@ -69,7 +69,7 @@ Problem = Conflict | Overrun
 
 
 def find_problems(tree: Seq, sure: frozenset[For] | None = None) -> tuple[Problem, ...]:
-    """Races, and events that may be raised twice; empty for a correctly synchronised tree.
+    """Races, and events that may be raised twice; empty for a correctly synchronized tree.
 
     ``sure``: the loops of the tree that surely run, where that is known already.
     """

@@ -135,13 +135,13 @@ def _with_early(body: Seq, early: dict[Stage, Transfer], flags: dict[str, int]) 
         await_it = _as_written(item.writer, seq(WaitCrossFlag(name=ready, flag=flags[ready])))
         found += [
             Stage(
-                name=f"Release{_capitalised(item.tensor)}",
+                name=f"Release{_capitalized(item.tensor)}",
                 core=Core.AIV,
                 doc="All vector cores have written their parts: the cube may read.",
                 body=meet,
             ),
             Stage(
-                name=f"Await{_capitalised(item.tensor)}",
+                name=f"Await{_capitalized(item.tensor)}",
                 core=Core.AIC,
                 doc="Waits until the vector cores of all blocks have written their parts.",
                 body=await_it,
@@ -158,7 +158,7 @@ def _as_written(writer: Stage, body: Seq) -> Seq:
     return seq(If(condition=last.condition, then=body, where=last.where))
 
 
-def _capitalised(tensor: GlobalTensor) -> str:
+def _capitalized(tensor: GlobalTensor) -> str:
     name = camel(tensor.name)
     return f"{name[:1].upper()}{name[1:]}"
 

@@ -44,7 +44,7 @@ from attndsl.tile.statements import (
 _Use = tuple[Pipe, bool]  # a pipe, and whether it writes
 
 
-def synchronise(program: Program) -> Program:
+def synchronize(program: Program) -> Program:
     """The program with the events and barriers of every core.
 
     Raises:
@@ -52,11 +52,11 @@ def synchronise(program: Program) -> Program:
         InternalError: something stays unordered, which would be a defect of this pass.
     """
     ids = program.device.architecture.event_ids
-    cores = {core: _synchronise_core(tree, core, ids) for core, tree in program.cores.items()}
+    cores = {core: _synchronize_core(tree, core, ids) for core, tree in program.cores.items()}
     return program.with_(cores=cores)
 
 
-def _synchronise_core(tree: Seq, core: Core, ids: int) -> Seq:
+def _synchronize_core(tree: Seq, core: Core, ids: int) -> Seq:
     lifetimes = [item.buffers for item in tree.walk() if isinstance(item, Alloc)]
     groups = {buffer: group for group in lifetimes for buffer in group}
     tree = reuse_events(as_seq(rewrite(tree, lambda s: _content_events(s, groups)) or tree))

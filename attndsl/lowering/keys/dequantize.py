@@ -35,7 +35,7 @@ _BEGIN, _END = Symbol("keyBeginHere"), Symbol("keyEndHere")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dequantised(KeySourceAdapter):
+class Dequantized(KeySourceAdapter):
     """int8 rows of another source, widened to the dtype that the cube multiplies."""
 
     channels: ChannelQuantization
@@ -127,15 +127,15 @@ class Dequantised(KeySourceAdapter):
         )
 
 
-def dequantised(rows: nodes.Rows, role: str, source: Callable[[nodes.Rows, str], KeySource]) -> KeySource:
-    """The source of rows whose stored tensor is dequantised; ``source`` makes that of the stored rows."""
+def dequantized(rows: nodes.Rows, role: str, source: Callable[[nodes.Rows, str], KeySource]) -> KeySource:
+    """The source of rows whose stored tensor is dequantized; ``source`` makes that of the stored rows."""
     tensor = stored_node(rows)
     assert isinstance(tensor, nodes.Dequantize)
     plain = {"tensors" if isinstance(rows, nodes.Listed) else "tensor": tensor.source}
     stored, _ = stored_in(tensor.source)
     if stored.dtypes and "int8" not in stored.dtypes:
-        raise NotLowered(f"dequantisation of {stored.name}", rows.where)
-    return Dequantised(
+        raise NotLowered(f"dequantization of {stored.name}", rows.where)
+    return Dequantized(
         inner=source(replace(rows, **plain), role),  # type: ignore[arg-type]
         role=role,
         where=rows.where,
