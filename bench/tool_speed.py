@@ -3,7 +3,7 @@
 Each command runs several times, in turns with ``python -c "import numpy, jinja2"``; judged is the ratio of
 the fastest runs in processor seconds, child processes included and NumPy on one thread: what an idle machine
 takes. Wall seconds stand beside them. Cold: in empty folders, with an empty cache. Unchanged: into a folder
-that has all files already. After these commands each specialisation that they compile is compiled once in
+that has all files already. After these commands each specialization that they compile is compiled once in
 this process; its limits are seconds of a machine on which the imports take 0.12 s.
 
     python bench/tool_speed.py             (prints a table; --json for data; exit code 1 above a limit)
@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest, wanted_specializations
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import NotLowered
 from attndsl.spec.loader import load, shipped_names
@@ -156,11 +156,11 @@ def _fastest(runs: list[Taken]) -> Taken:
 
 
 def compilations(names: tuple[str, ...]) -> Iterator[tuple[str, Taken]]:
-    """Each specialisation that ``attndsl generate`` makes of some operators, with what it takes."""
+    """Each specialization that ``attndsl generate`` makes of some operators, with what it takes."""
     for name in names:
         operator = load(name)
         for each in (operator, *operator.modes):
-            for wanted in wanted_specialisations(each, KernelRequest()):
+            for wanted in wanted_specializations(each, KernelRequest()):
                 label = f"{each.name} {wanted.special}"
                 try:
                     yield label, taken_here(partial(compile_operator, each, wanted.special))
@@ -176,7 +176,7 @@ def taken_here(work: Callable[[], object]) -> Taken:
 
 
 def measure(quick: bool) -> tuple[tuple[Figure, ...], str]:
-    """All figures, and which specialisation took longest."""
+    """All figures, and which specialization took longest."""
     chosen = tuple(each for each in COMMANDS if not quick or each.arguments[:2] != ("generate", "--out"))
     unit, found = commands(chosen, quick)
     figures = [Figure("import numpy, jinja2", unit.seconds, unit.wall, 1, 1, "times")]

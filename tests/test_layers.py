@@ -47,7 +47,7 @@ LAYERS = (
 """The packages, and the modules beside them; each imports none of a layer before its own."""
 _LOWERING = (
     ("lower",),
-    ("phases", "work_partition", "named_reads", "supported"),
+    ("phases", "work_partition", "hoist_scalar_loads", "preconditions"),
     ("results",),
     ("selection",),
     ("attention",),

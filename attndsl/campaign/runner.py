@@ -44,7 +44,7 @@ from attndsl.verify.judge.compare import (
     tolerance,
 )
 from attndsl.verify.judge.golden import Golden, Result, golden, with_own_arrays
-from attndsl.verify.judge.integral import compare_indices, compare_quantised
+from attndsl.verify.judge.integral import compare_indices, compare_quantized
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.values import PROBE, SATURATED
 
@@ -245,18 +245,18 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
     keys = max(call.extents.get("T", 1), call.extents.get("U", 0) if "G" in call.extents else 0)
     if want.unrounded is not None and want.step is not None and sizes is not None:
         step = want.step * sizes
-        bound = tolerance(benchmark.io_dtype(call).name, keys, dequantised=_dequantised(call))
+        bound = tolerance(benchmark.io_dtype(call).name, keys, dequantized=_dequantized(call))
         bound = extended(bound, _largest_before_rounding(base, want.unrounded, step), wanted.reach)
-        return compare_quantised(
+        return compare_quantized(
             actual,
             want.values,
             want.unrounded,
             step,
             bound,
-            one_off=_dequantised(call),
+            one_off=_dequantized(call),
             slack=want.slack,
         )
-    bound = tolerance(actual.dtype.name, keys, dequantised=_dequantised(call))
+    bound = tolerance(actual.dtype.name, keys, dequantized=_dequantized(call))
     return compare(
         actual,
         want.values,
@@ -271,7 +271,7 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
 
 
 def _largest_before_rounding(values: Array, golden: Array, step: Array) -> float:
-    """The largest error of a quantised result before rounding, in units of the float result's size."""
+    """The largest error of a quantized result before rounding, in units of the float result's size."""
     told = np.isfinite(values) & (step > 0)
     error = np.abs(values - golden) / np.where(told, step, 1.0)
     return float(error[told].max(initial=0.0))
@@ -370,7 +370,7 @@ def _difference(name: str, after: Array, wanted: Array, before: Array) -> str:
     return f"{name}: {count} elements differ after the call, first [{index_text(at)}]: {what}"
 
 
-def _dequantised(call: Call) -> bool:
+def _dequantized(call: Call) -> bool:
     return any(isinstance(node, Dequantize) for node in call.graph.nodes)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
 from attndsl.compiler.tiling_proofs import print_proofs
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.signature.specialisation import kernel_inputs, settings_of
+from attndsl.lowering.signature.specialization import kernel_inputs, settings_of
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.printer import print_memory_map, print_program
 
@@ -28,12 +28,12 @@ def describe_stages(operator: Operator, request: KernelRequest, stages: Sequence
     texts: dict[str, str] = {}
     operator, request = chosen_mode(operator, request)
     if request != KernelRequest():  # what is asked for is checked, whatever is shown
-        wanted_specialisations(operator, request)
+        wanted_specializations(operator, request)
     for stage in stages:
         if stage == "contract":
             texts[stage] = operator.contract_text()
             continue
-        special = wanted_specialisations(operator, request)[0].special
+        special = wanted_specializations(operator, request)[0].special
         if stage == "graph":
             present = kernel_inputs(operator, special.features)
             texts[stage] = operator.graph(present, settings_of(operator, special)).print()

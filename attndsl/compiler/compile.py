@@ -1,4 +1,4 @@
-"""The whole way from an operator to a finished tile program: recognised, lowered, and through the passes."""
+"""The whole way from an operator to a finished tile program: recognized, lowered, and through the passes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import lru_cache
 from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.lowering.errors import DoesNotFit, TooManyEvents
 from attndsl.lowering.lower import lower
-from attndsl.lowering.match.attention_pattern import Computation, recognise
+from attndsl.lowering.match.attention_pattern import Computation, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
 from attndsl.lowering.match.schedule_options import Schedule, describe, resolve, smaller
+from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
-from attndsl.lowering.signature.specialisation import Specialisation, settings_of
-from attndsl.lowering.supported import candidate, check_lowerable
+from attndsl.lowering.signature.specialization import Specialization, settings_of
 from attndsl.passes.pass_manager import PASSES, run_passes
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.program import Program
@@ -27,7 +27,7 @@ class Compiled:
     """
 
     operator: Operator
-    specialisation: Specialisation
+    specialization: Specialization
     schedule: Schedule
     joint: Program
     program: Program
@@ -39,8 +39,8 @@ class Compiled:
         return describe(self.schedule, self.operator.schedule_choices, self.required)
 
 
-def compile_operator(operator: Operator, specialisation: Specialisation) -> Compiled:
-    """Lower, schedule and synchronise one specialisation of an operator.
+def compile_operator(operator: Operator, specialization: Specialization) -> Compiled:
+    """Lower, schedule and synchronize one specialization of an operator.
 
     What the author left out of the schedule shrinks until everything fits.
 
@@ -48,7 +48,7 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
         ScheduleError: a choice is illegal, does not fit, or the graph has no lowering.
         InternalError: a pass got or gave what it must not, a defect of the compiler.
     """
-    computation, signature = _recognised(operator, specialisation)
+    computation, signature = _recognized(operator, specialization)
     required = required_options(computation)
     stated = _stated(operator, required)
     schedule = resolve(stated, operator.device, operator.schedule_lines)
@@ -73,7 +73,7 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
             continue
         return Compiled(
             operator=operator,
-            specialisation=specialisation,
+            specialization=specialization,
             schedule=schedule,
             required=required,
             joint=joint,
@@ -86,25 +86,25 @@ def _stated(operator: Operator, required: tuple[RequiredOption, ...]) -> dict[st
     return {**operator.schedule_choices, **{choice.name: choice.value for choice in required}}
 
 
-def _recognised(operator: Operator, specialisation: Specialisation) -> tuple[Computation, KernelSignature]:
-    signature = signature_of(operator, specialisation)
-    settings = settings_of(operator, specialisation)
-    computation = recognise(operator.graph(signature.present, settings).outputs)
-    sizes = (signature.bucket, signature.value_bucket)
+def _recognized(operator: Operator, specialization: Specialization) -> tuple[Computation, KernelSignature]:
+    signature = signature_of(operator, specialization)
+    settings = settings_of(operator, specialization)
+    computation = recognize(operator.graph(signature.present, settings).outputs)
+    sizes = (signature.padded_head_size, signature.padded_value_size)
     check_lowerable(
-        candidate(operator, computation, specialisation.dtype, signature.present, settings, head_sizes=sizes)
+        candidate(operator, computation, specialization.dtype, signature.present, settings, head_sizes=sizes)
     )
     return computation, signature
 
 
 @lru_cache(maxsize=256)
-def signature_of(operator: Operator, special: Specialisation) -> KernelSignature:
+def signature_of(operator: Operator, special: Specialization) -> KernelSignature:
     """The operator's part of a lowering; described once a process, every launch asks for it."""
     return kernel_signature_of(
         operator,
         special.dtype,
-        special.bucket,
+        special.padded_head_size,
         special.features,
-        special.value_bucket,
+        special.padded_value_size,
         settings_of(operator, special),
     )

@@ -1,4 +1,4 @@
-"""One call made ready for a kernel: the specialisation it needs, its tiling values, arguments and outputs."""
+"""One call made ready for a kernel: the specialization it needs, its tiling values, arguments and outputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.compiler.launch_scalars import launch_scalars
 from attndsl.compiler.stored_programs import compiled_or_stored
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.signature.specialisation import Specialisation, specialised_on
+from attndsl.lowering.signature.specialization import Specialization, specialized_on
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.split import whole_rank
@@ -65,10 +65,10 @@ def prepare(call: Call, cores: int | None = None) -> Launch:
         TargetLimitError: the call is legal but beyond the operator's limits on the target.
     """
     call.check_target()
-    compiled = compiled_for(call.operator, specialisation_of(call))
+    compiled = compiled_for(call.operator, specialization_of(call))
     program = compiled.program
     env = launch_scalars(
-        call, signature_of(call.operator, compiled.specialisation), cores or program.device.aic
+        call, signature_of(call.operator, compiled.specialization), cores or program.device.aic
     )
     tiling = program.tiling_values(env)
     return Launch(
@@ -80,36 +80,36 @@ def prepare(call: Call, cores: int | None = None) -> Launch:
     )
 
 
-def specialisation_of(call: Call) -> Specialisation:
-    """What the kernel of a call is specialised on."""
+def specialization_of(call: Call) -> Specialization:
+    """What the kernel of a call is specialized on."""
     operator, env = call.operator, call.env()
     key, value = (int(operator.axis_extents[axis].evaluate(env)) for axis in "DE")
     whole = operator.device.architecture.whole_fractals
-    buckets = whole(key), whole(value)
-    return specialised_on(operator, call.present, env, call.dtype, buckets)
+    padded_sizes = whole(key), whole(value)
+    return specialized_on(operator, call.present, env, call.dtype, padded_sizes)
 
 
-def compiled_for(operator: Contract, specialisation: Specialisation) -> Compiled:
-    """The compiled specialisation, made or read once a process.
+def compiled_for(operator: Contract, specialization: Specialization) -> Compiled:
+    """The compiled specialization, made or read once a process.
 
     Raises:
         As :func:`attndsl.compiler.compile.compile_operator`.
     """
     assert isinstance(operator, Operator)
     known = _compiled(operator)
-    if specialisation not in known:
-        known[specialisation] = compiled_or_stored(operator, specialisation)
-    return known[specialisation]
+    if specialization not in known:
+        known[specialization] = compiled_or_stored(operator, specialization)
+    return known[specialization]
 
 
 def keep_compiled(compiled: Compiled) -> Compiled:
     """What another process has compiled, as :func:`compiled_for` gives it from now on."""
-    return _compiled(compiled.operator).setdefault(compiled.specialisation, compiled)
+    return _compiled(compiled.operator).setdefault(compiled.specialization, compiled)
 
 
 @lru_cache(maxsize=64)
-def _compiled(operator: Operator) -> dict[Specialisation, Compiled]:
-    """The compiled specialisations of an operator, in this process."""
+def _compiled(operator: Operator) -> dict[Specialization, Compiled]:
+    """The compiled specializations of an operator, in this process."""
     return {}
 
 

@@ -1,4 +1,4 @@
-"""Finished tile programs on disk, each under a key over what decides it: spec, specialisation, device,
+"""Finished tile programs on disk, each under a key over what decides it: spec, specialization, device,
 sources."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from attndsl.base.disk_cache import (
 from attndsl.base.facts import FACTS
 from attndsl.base.package_files import sources_key
 from attndsl.compiler.compile import Compiled, compile_operator
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.operator import Operator
 
 _FILE = "program.pickle"
@@ -32,8 +32,8 @@ _UNCONCERNED = frozenset(
 """Packages that decide nothing about a tile program."""
 
 
-def compiled_or_stored(operator: Operator, special: Specialisation) -> Compiled:
-    """The compiled specialisation, from the disk where it is there.
+def compiled_or_stored(operator: Operator, special: Specialization) -> Compiled:
+    """The compiled specialization, from the disk where it is there.
 
     Raises:
         As :func:`attndsl.compiler.compile.compile_operator`; failures are not stored.
@@ -50,11 +50,17 @@ def compiled_or_stored(operator: Operator, special: Specialisation) -> Compiled:
     return compiled
 
 
-def entry_name(operator: Operator, special: Specialisation) -> str | None:
+def entry_name(operator: Operator, special: Specialization) -> str | None:
     """The name of the entry; None where nothing may be stored."""
     if operator.content_key is None or not stores_programs():
         return None
-    told = (special.dtype, special.bucket, special.value_bucket, sorted(special.features), special.settings)
+    told = (
+        special.dtype,
+        special.padded_head_size,
+        special.padded_value_size,
+        sorted(special.features),
+        special.settings,
+    )
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     key = content_key(sources_key(_UNCONCERNED), version, operator.content_key, repr(told))
     return f"programs/{key}"

@@ -20,14 +20,14 @@ from attndsl.expr.interval_rules import Range
 from attndsl.expr.proofs import Facts, Prover, common_factors, divisors, equal
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.signature.host_scalars import CORES, dimension, fold_name, layout_choice, length_count
-from attndsl.lowering.signature.specialisation import Specialisation, kernel_inputs
+from attndsl.lowering.signature.specialization import Specialization, kernel_inputs
 from attndsl.lowering.signature.tensor_layouts import legal_layouts
 from attndsl.lowering.signature.window_bounds import parameter_ranges
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.buffers import item_bytes
-from attndsl.tile.program import earlier
+from attndsl.tile.program import tiling_field_ref
 
 INT64: Range = (-(2**63), 2**63 - 1)
 
@@ -58,7 +58,7 @@ class FieldProof:
 
 
 @lru_cache(maxsize=256)
-def prove_tiling(operator: Operator, special: Specialisation) -> tuple[FieldProof, ...]:
+def prove_tiling(operator: Operator, special: Specialization) -> tuple[FieldProof, ...]:
     """The proofs of all tiling fields of a kernel, in the struct's order."""
     compiled = compiled_for(operator, special)
     cases = [_proofs(compiled, facts) for facts in _cases(contract_facts(compiled))]
@@ -92,7 +92,7 @@ def _proofs(compiled: Compiled, facts: Facts) -> tuple[FieldProof, ...]:
     """The proofs under facts, those of a field with what was proved of the ones in front of it."""
     facts, found = _with_conditional(compiled, facts), []
     for item in compiled.program.tiling:
-        prover, symbol, integral = Prover(facts), earlier(item.name), item.ctype == "int64"
+        prover, symbol, integral = Prover(facts), tiling_field_ref(item.name), item.ctype == "int64"
         whole = prover.range(item.value)
         parts = (node for node in item.value.nodes() if integral and isinstance(node, Binary))
         found.append(
@@ -121,7 +121,7 @@ def _inside(found: Range) -> bool:
 
 def contract_facts(compiled: Compiled) -> Facts:
     """What holds of the sizes and parameters of every call that the kernel may get."""
-    operator, special = compiled.operator, compiled.specialisation
+    operator, special = compiled.operator, compiled.specialization
     present = kernel_inputs(operator, special.features)
     settings = {name: value for name, value in special.settings if isinstance(value, int)}
     ranges: dict[Expr, Range] = {}
@@ -155,7 +155,7 @@ def _plain_rules(operator: Operator) -> Iterator[Constraint]:
 
 def _with_conditional(compiled: Compiled, facts: Facts) -> Facts:
     """The facts and the constraints whose own condition always holds under them."""
-    operator, special = compiled.operator, compiled.specialisation
+    operator, special = compiled.operator, compiled.specialization
     present = kernel_inputs(operator, special.features)
     known = passed((spec.name for spec in operator.tensors), present)
     for rule in _plain_rules(operator):
@@ -196,13 +196,13 @@ def _strides(compiled: Compiled, present: frozenset[str]) -> Iterator[tuple[Expr
 
 def _elements(spec: TensorSpec, compiled: Compiled, present: frozenset[str]) -> list[Expr]:
     """How many elements a tensor has, in each layout in which a call may pass it to the kernel."""
-    chosen = dict(compiled.specialisation.settings)
+    chosen = dict(compiled.specialization.settings)
     if spec.split and chosen.get(split_of(spec.name).name) is not False:
         return []  # each batch row may have a tensor of its own size
     return [product(layout.shape()) for layout in legal_layouts(spec, present, chosen)]
 
 
-def print_proofs(operator: Operator, special: Specialisation) -> str:
+def print_proofs(operator: Operator, special: Specialization) -> str:
     """The tiling fields with the ranges that are proved, one a line, and below what could not be proved."""
     proofs = prove_tiling(operator, special)
     width = max(len(proof.name) for proof in proofs)

@@ -114,7 +114,7 @@ def _argument(launch: Launch, item: Argument) -> emulator.Argument:
 
 
 def written(compiled: Compiled) -> Path:
-    """The folder, in the cache, that holds the project of a single specialisation."""
+    """The folder, in the cache, that holds the project of a single specialization."""
     return stored(device_files([compiled]))
 
 

@@ -98,7 +98,7 @@ class UserProject:
         if plan.key == 0:
             raise NoKernel(
                 f"{self._plan_file} picks no kernel for this call, which is one for "
-                f"{name_of(self.operator, launch.compiled.specialisation)}"
+                f"{name_of(self.operator, launch.compiled.specialization)}"
             )
         folder = self.folder if self.coverage is None else self.coverage.marked(self.folder)
         kernel = emulator.build(folder / _entry(self._names), entry=self._names.kernel)

@@ -6,9 +6,9 @@ from typing import Any
 
 from attndsl.codegen.kernel_set.kernel_list import ListedKernel
 from attndsl.codegen.kernel_set.kernel_request import legal_choice
-from attndsl.compiler.prepare_launch import specialisation_of
+from attndsl.compiler.prepare_launch import specialization_of
 from attndsl.expr.argument_facts import dtype_of, given, passed
-from attndsl.lowering.signature.specialisation import Specialisation, feature_names
+from attndsl.lowering.signature.specialization import Specialization, feature_names
 from attndsl.spec.operator.covering import choosable
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import default_specialization
@@ -18,7 +18,7 @@ from attndsl.verify.cases.cases import WantedKernel
 def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
     """The kernel as cases are made for it.
 
-    Its specialisation tells what to look for; whether a call is for the kernel is asked of the call.
+    Its specialization tells what to look for; whether a call is for the kernel is asked of the call.
     """
     special = kernel.special
     io = operator.tensor(operator.outputs[0].like)
@@ -38,19 +38,25 @@ def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
         pins=pins,
         likely=likely,
         sizes=_sizes(operator, special),
-        takes=lambda call: specialisation_of(call) == special,
+        takes=lambda call: specialization_of(call) == special,
     )
 
 
-def _sizes(operator: Operator, special: Specialisation) -> dict[str, tuple[int, ...]]:
+def _sizes(operator: Operator, special: Specialization) -> dict[str, tuple[int, ...]]:
     """Head sizes that the kernel takes: whole fractals, mostly, and some that are padded."""
     found: dict[str, tuple[int, ...]] = {}
     architecture = operator.device.architecture
-    for axis, bucket in (("D", special.bucket), ("E", special.value_bucket)):
-        if bucket is None:
+    for axis, padded_size in (("D", special.padded_head_size), ("E", special.padded_value_size)):
+        if padded_size is None:
             continue
         whole = architecture.whole_fractals
-        near = (bucket, bucket, bucket - 1, bucket - 7, bucket - architecture.fractal + 1)
-        sizes = tuple(each for each in near if each > 0 and whole(each) == bucket)
+        near = (
+            padded_size,
+            padded_size,
+            padded_size - 1,
+            padded_size - 7,
+            padded_size - architecture.fractal + 1,
+        )
+        sizes = tuple(each for each in near if each > 0 and whole(each) == padded_size)
         found[str(operator.axis_extents[axis])] = sizes
     return found

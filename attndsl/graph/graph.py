@@ -1,4 +1,4 @@
-"""A specialised computation: a DAG of nodes with named outputs, in topological order."""
+"""A specialized computation: a DAG of nodes with named outputs, in topological order."""
 
 from __future__ import annotations
 

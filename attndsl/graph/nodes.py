@@ -136,7 +136,7 @@ class Lookup(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Conditional(Node):
-    """``then`` where ``condition`` holds, else ``otherwise``. Gone once specialised.
+    """``then`` where ``condition`` holds, else ``otherwise``. Gone once specialized.
 
     ``condition``: over parameters, and dtypes, layouts and presence of arguments.
     """
@@ -149,7 +149,7 @@ class Conditional(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Choose(Node):
-    """The first alternative whose ``needs`` a call passes, else the last. Gone once specialised.
+    """The first alternative whose ``needs`` a call passes, else the last. Gone once specialized.
 
     ``needs``: names of optional inputs, one set for each alternative but the last.
     """

@@ -147,7 +147,7 @@ def _axes_are_known(node: Node, graph: Graph) -> str | None:
 
 @_rule(Choose, Conditional)
 def _choices_are_made(node: Choose | Conditional, graph: Graph) -> str | None:
-    return "a choice is left in a specialised graph"
+    return "a choice is left in a specialized graph"
 
 
 @_rule(Input)
@@ -342,7 +342,7 @@ def _lookups_read_inputs(node: Lookup, graph: Graph) -> str | None:
 
 
 @_rule(BlockRequantize)
-def _requantised_values_are_probabilities(node: BlockRequantize, graph: Graph) -> str | None:
+def _requantized_values_are_probabilities(node: BlockRequantize, graph: Graph) -> str | None:
     if not isinstance(node.source, Softmax):
         return f"the sum of exponentials comes from a softmax, not from {type(node.source).__name__}"
     if node.scale is not None and not set(_axes(node.scale)) <= {"B", "N"}:
@@ -477,13 +477,13 @@ def _scales_broadcast(node: Dequantize | Quantize, graph: Graph) -> str | None:
 @_rule(Dequantize)
 def _dequantize_reads_int8(node: Dequantize, graph: Graph) -> str | None:
     dtypes = _dtypes(node.source)
-    return "only int8 data can be dequantised" if dtypes is None or "int8" not in dtypes else None
+    return "only int8 data can be dequantized" if dtypes is None or "int8" not in dtypes else None
 
 
 @_rule(Quantize, BlockRequantize)
 def _quantize_reads_floats(node: Quantize | BlockRequantize, graph: Graph) -> str | None:
     dtypes = _dtypes(node.source)
-    return f"{'/'.join(sorted(dtypes))} data cannot be quantised" if dtypes and dtypes & INTEGERS else None
+    return f"{'/'.join(sorted(dtypes))} data cannot be quantized" if dtypes and dtypes & INTEGERS else None
 
 
 @_rule(Take)

@@ -7,15 +7,15 @@ from attndsl.lowering.attention.matmul_stages import with_query
 from attndsl.lowering.attention.scale_absorption import row_factors
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.make_context import attention_contexts
-from attndsl.lowering.context.modifiers import Modifiers, together
+from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST, SPLIT, TASK
 from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
 from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import Schedule
-from attndsl.lowering.named_reads import named_reads
-from attndsl.lowering.phases import Place, Work, phases
+from attndsl.lowering.phases import PhaseInput, Place, phases
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.work_partition import add_work_fields, place_workspace
@@ -28,7 +28,7 @@ from attndsl.tile.statements import Alloc, For, Let, Statement, seq
 def lower(
     computation: Computation, signature: KernelSignature, schedule: Schedule, device: Device
 ) -> Program:
-    """The joint tile program: all cores in one tree, without synchronisation or addresses.
+    """The joint tile program: all cores in one tree, without synchronization or addresses.
 
     Raises:
         NotLowered: for a node without a rule.
@@ -36,12 +36,12 @@ def lower(
     inventory = Inventory()
     contexts = attention_contexts(computation, signature, schedule, device, inventory)
     add_work_fields(contexts)
-    works = [
-        Work(context=context, modifiers=modifiers, contexts=contexts)
+    inputs = [
+        PhaseInput(context=context, modifiers=modifiers, contexts=contexts)
         for context, modifiers in zip(contexts, _modifiers(contexts), strict=True)
     ]
-    items = [_item_loop(work) for work in works]
-    body = named_reads(seq(phases(Place.BEFORE, works[0]), *items, phases(Place.AFTER, works[0])))
+    items = [_item_loop(given) for given in inputs]
+    body = hoist_scalar_loads(seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0])))
     return Program(
         name=signature.name,
         device=device,
@@ -68,13 +68,13 @@ _OF_INT8 = ((INT8_DEPTH, "columns of a cube fractal of int8"),)
 def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:
     """What is done to the scores of each attention."""
     found = [tuple(lower_modifier(each, node) for node in each.attention.modifiers) for each in contexts]
-    return together(found, contexts[0].where)
+    return share_loads_across_attentions(found, contexts[0].where)
 
 
-def _item_loop(work: Work) -> Statement:
+def _item_loop(given: PhaseInput) -> Statement:
     """Every block takes items ``blockIndex, blockIndex + blockCount, ...``."""
-    context = work.context
-    on_rows: Statement = Alloc(buffers=vector_buffers(context).row_state, body=phases(Place.ITEM, work))
+    context = given.context
+    on_rows: Statement = Alloc(buffers=vector_buffers(context).row_state, body=phases(Place.ITEM, given))
     if row_factors(context):
         on_rows = Alloc(buffers=row_factors(context), body=seq(on_rows))
     quantizations = [
@@ -85,7 +85,7 @@ def _item_loop(work: Work) -> Statement:
         Let(symbol=TASK, value=ITEM // context.splits),
         *context.rows.enter(context),
         *key_range(context),
-        *context.rows.share(context),
+        *context.rows.rows_of_this_aiv(context),
         *context.keys.enter(context),
         *context.values.enter(context),
         with_quantization(context, quantizations, with_query(context, on_rows)),

@@ -1,8 +1,7 @@
-"""The phases of a kernel: what it does, in this order, as a table.
+"""The phases of a kernel in their order, as a table.
 
-A phase is work of a shape of its own. Some is done once, on the whole call, before all items or after
-them; the rest in every item. A phase says nothing of the others and nothing of synchronisation: cores wait
-for each other where one phase reads what another writes (passes/flags).
+A phase is a loop nest of the kernel: before, inside or after the item loop. A phase names no other phase and
+no synchronization. passes/flags derives the flags between a phase that writes a tensor and one that reads it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from attndsl.tile.statements import Seq, Statement, seq
 
 
 class Place(Enum):
-    """Where a phase stands."""
+    """The place of a phase, relative to the item loop."""
 
     BEFORE = "before all items"
     ITEM = "in every item of an attention"
@@ -35,12 +34,12 @@ class Place(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
-    """What phases are made of.
+class PhaseInput:
+    """The input of a phase's lowering.
 
     Attributes:
-        context: the attention whose items run; before and after all items the first.
-        modifiers: what is done to its scores.
+        context: the attention whose items run; before and after the item loops the first attention.
+        modifiers: the modifiers of its scores.
         contexts: all attentions of the computation.
     """
 
@@ -58,21 +57,21 @@ class Phase:
     """One phase.
 
     Attributes:
-        name: what it does.
-        asked: whether the computation asks for it.
+        name: its task, in the imperative.
+        applies: whether the computation needs the phase.
         make: its statements.
     """
 
     name: str
     place: Place
-    make: Callable[[Work], Statement]
-    asked: Callable[[Context], bool] = _always
+    make: Callable[[PhaseInput], Statement]
+    applies: Callable[[Context], bool] = _always
 
 
-def _scale_queries(work: Work) -> Statement:
-    scaled = work.context.rows.scaled
+def _scale_queries(given: PhaseInput) -> Statement:
+    scaled = given.context.rows.scaled
     assert scaled is not None
-    return scaled.stage(work.context)
+    return scaled.stage(given.context)
 
 
 def _appended(context: Context) -> tuple[AppendedRows, ...]:
@@ -84,70 +83,70 @@ PHASES: tuple[Phase, ...] = (
     Phase(
         name="scale queries and round them",
         place=Place.BEFORE,
-        asked=lambda context: context.rows.scaled is not None,
+        applies=lambda context: context.rows.scaled is not None,
         make=_scale_queries,
     ),
     Phase(
         name="number the lanes of the selection",
         place=Place.BEFORE,
-        asked=selects_blocks,
-        make=lambda work: prepare_selection(work.context),
+        applies=selects_blocks,
+        make=lambda given: prepare_selection(given.context),
     ),
     Phase(
         name="start rows",
         place=Place.ITEM,
-        make=lambda work: start_rows(work.context),
+        make=lambda given: start_rows(given.context),
     ),
     Phase(
         name="attend to the keys, tile by tile",
         place=Place.ITEM,
-        make=lambda work: attention_loop(work.context, work.modifiers),
+        make=lambda given: attention_loop(given.context, given.modifiers),
     ),
     Phase(
         name="dequantize the weighted sums",
         place=Place.ITEM,
-        asked=sums_integers,
-        make=lambda work: scale_sums(work.context),
+        applies=sums_integers,
+        make=lambda given: scale_sums(given.context),
     ),
     Phase(
         name="write row statistics",
         place=Place.ITEM,
-        asked=has_statistics,
-        make=lambda work: write_statistics(work.context),
+        applies=has_statistics,
+        make=lambda given: write_statistics(given.context),
     ),
     Phase(
         name="write rows, or leave them as partials",
         place=Place.ITEM,
-        make=lambda work: write_rows(work.context),
+        make=lambda given: write_rows(given.context),
     ),
     Phase(
         name="select blocks of keys, in a second run over the tiles",
         place=Place.ITEM,
-        asked=selects_blocks,
-        make=lambda work: select_blocks(work.context, work.modifiers),
+        applies=selects_blocks,
+        make=lambda given: select_blocks(given.context, given.modifiers),
     ),
     Phase(
         name="merge partials and write rows",
         place=Place.AFTER,
-        asked=may_split,
-        make=lambda work: merge_partials(work.contexts),
+        applies=may_split,
+        make=lambda given: merge_partials(given.contexts),
     ),
     Phase(
         name="write zeros for padded positions",
         place=Place.AFTER,
-        asked=has_padding,
-        make=lambda work: zero_padding(work.context),
+        applies=has_padding,
+        make=lambda given: zero_padding(given.context),
     ),
     Phase(
         name="append rows to caches",
         place=Place.AFTER,
-        asked=lambda context: bool(_appended(context)),
-        make=lambda work: append_rows(work.context, _appended(work.context)),
+        applies=lambda context: bool(_appended(context)),
+        make=lambda given: append_rows(given.context, _appended(given.context)),
     ),
 )
 
 
-def phases(place: Place, work: Work) -> Seq:
+def phases(place: Place, given: PhaseInput) -> Seq:
     """The phases that stand in a place, in the order of the table."""
     found = (phase for phase in PHASES if phase.place is place)
-    return seq(*(phase.make(work) for phase in found if phase.asked(work.context)))
+    return seq(*(phase.make(given) for phase in found if phase.applies(given.context)))

@@ -11,7 +11,7 @@ from attndsl.lowering.results.write_rows import may_split
 from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.target import Architecture
 from attndsl.tile.buffers import GlobalTensor, item_bytes
-from attndsl.tile.program import TilingField, earlier
+from attndsl.tile.program import TilingField, tiling_field_ref
 
 
 def add_work_fields(contexts: tuple[Context, ...]) -> None:
@@ -27,9 +27,13 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
         add, label = context.inventory.field, context.label
         context.rows.tasks(context)
         add(label("splits"), _splits(context, cores), "parts the keys of a row are split into")
-        items = earlier(label("tasks")) * earlier(label("splits"))
+        items = tiling_field_ref(label("tasks")) * tiling_field_ref(label("splits"))
         add(label("items"), items, "units of work: a task and a split")
-        most = earlier(label("items")) if len(contexts) == 1 else maximum(most, earlier(label("items")))
+        most = (
+            tiling_field_ref(label("items"))
+            if len(contexts) == 1
+            else maximum(most, tiling_field_ref(label("items")))
+        )
         if may_split(context):
             add("rowTotal", context.rows.row_total(context), "rows of the result")
     blocks = maximum(1, minimum(most, cores))  # an empty call has no items, but a launch has a block
@@ -37,7 +41,7 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
 
 
 def _splits(context: Context, cores: Expr) -> Expr:
-    schedule, tasks = context.schedule, earlier(context.label("tasks"))
+    schedule, tasks = context.schedule, tiling_field_ref(context.label("tasks"))
     if schedule.split_kv != "auto":
         return as_expr(schedule.split_kv)
     capacity = context.keys.capacity(context)
@@ -61,7 +65,7 @@ def place_workspace(tensors: tuple[GlobalTensor, ...], architecture: Architectur
         size = round_up(tensor.elements * item_bytes(tensor.dtype), architecture.workspace_alignment)
         if tensor.shared == "block":
             add(part, size, f"bytes of one block's {tensor.name}")
-            size = earlier(part) * earlier("blocks")
-        end = earlier(start) + size
+            size = tiling_field_ref(part) * tiling_field_ref("blocks")
+        end = tiling_field_ref(start) + size
     add("workspaceBytes", end, "bytes of the user workspace")
     return tuple(fields)

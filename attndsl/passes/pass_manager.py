@@ -1,4 +1,4 @@
-"""The passes behind the lowering: what each requires and establishes, and the check of both between them."""
+"""The passes after the lowering, with the properties that each requires, establishes and invalidates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from attndsl.base.errors import InternalError
 from attndsl.lowering.emit.field_names import check_field_names
-from attndsl.passes.events.synchronise import synchronise
+from attndsl.passes.events.synchronize import synchronize
 from attndsl.passes.flags.derive_flags import derive_flags
 from attndsl.passes.plan_memory import plan_memory
 from attndsl.passes.split_cores import split_cores
@@ -22,26 +22,26 @@ class Pass:
     """A function from program to program.
 
     Attributes:
-        requires: what must hold of the program that it gets.
-        establishes: what holds of the program that it gives, and did not before.
-        ends: what it requires and no longer holds behind it.
+        requires: properties that the program must have before the pass.
+        establishes: properties that the program has after the pass, and not before.
+        invalidates: required properties that the program no longer has after the pass.
     """
 
     name: str
     run: Callable[[Program], Program]
     requires: frozenset[Property]
     establishes: frozenset[Property]
-    ends: frozenset[Property] = frozenset()
+    invalidates: frozenset[Property] = frozenset()
 
-    def behind(self, established: frozenset[Property]) -> frozenset[Property]:
-        """What holds of the program that it gives, where ``established`` held of the one that it got."""
-        return (established - self.ends) | self.establishes
+    def properties_after(self, established: frozenset[Property]) -> frozenset[Property]:
+        """The properties after the pass of a program with the properties ``established`` before it."""
+        return (established - self.invalidates) | self.establishes
 
 
 LOWERED = frozenset({Property.JOINT})
-"""What holds of a program that was just lowered."""
+"""Properties of a program after the lowering."""
 FINISHED = frozenset({Property.FLAGS, Property.CORES, Property.ADDRESSES, Property.EVENTS})
-"""What code generation and the tile backend take for granted."""
+"""Properties that code generation and the tile backend require."""
 
 PASSES: tuple[Pass, ...] = (
     Pass(
@@ -55,7 +55,7 @@ PASSES: tuple[Pass, ...] = (
         run=split_cores,
         requires=frozenset({Property.JOINT, Property.FLAGS}),
         establishes=frozenset({Property.CORES}),
-        ends=frozenset({Property.JOINT}),
+        invalidates=frozenset({Property.JOINT}),
     ),
     Pass(
         name="plan_memory",
@@ -64,22 +64,22 @@ PASSES: tuple[Pass, ...] = (
         establishes=frozenset({Property.ADDRESSES}),
     ),
     Pass(
-        name="synchronise",
-        run=synchronise,
+        name="synchronize",
+        run=synchronize,
         requires=frozenset({Property.FLAGS, Property.CORES}),
         establishes=frozenset({Property.EVENTS}),
     ),
 )
-"""In the order in which they run."""
+"""The passes in the order in which they run."""
 
 
 def check_order(passes: tuple[Pass, ...]) -> None:
-    """Whether each pass finds what it requires, and a finished program comes out.
+    """Check that each pass finds the properties that it requires, and that the last program is finished.
 
     Raises:
-        InternalError: a pass stands where something that it requires is not established, or where what it
-            establishes holds already; or something is missing at the end. It tells an order that works, if
-            there is one.
+        InternalError: a pass requires a property that is not established before it, or establishes one that
+            holds already; or a property of finished programs is missing at the end. The message names an
+            order that works, if there is one.
     """
     if wrong := _wrong(passes):
         right = ordered(passes)
@@ -95,7 +95,7 @@ def _wrong(passes: tuple[Pass, ...]) -> str:
             return f"{each.name} requires {_named(missing)}: not established in front of it"
         if twice := each.establishes & established:
             return f"{each.name} establishes {_named(twice)}: established in front of it"
-        established = each.behind(established)
+        established = each.properties_after(established)
     missing = FINISHED - established
     return f"a finished program has {_named(missing)}: established by no pass" if missing else ""
 
@@ -123,13 +123,13 @@ def ordered(passes: Collection[Pass]) -> tuple[Pass, ...]:
 
 def pass_graph(passes: Collection[Pass]) -> Any:
     """Which pass comes before which: the one that establishes a property before those that require it, and
-    these before the one that ends it."""
+    these before the one that invalidates it."""
     import networkx as nx
 
     graph = nx.DiGraph()
     graph.add_nodes_from(each.name for each in passes)
     for first, second in permutations(passes, 2):
-        if first.establishes & second.requires or first.requires & second.ends:
+        if first.establishes & second.requires or first.requires & second.invalidates:
             graph.add_edge(first.name, second.name)
     return graph
 
@@ -145,7 +145,7 @@ def run_passes(lowered: Program, passes: tuple[Pass, ...]) -> tuple[Program, Pro
     established = LOWERED
     joint = program = check(check_field_names(lowered), "lower", established)
     for each in passes:
-        established = each.behind(established)
+        established = each.properties_after(established)
         program = check(check_field_names(each.run(program)), each.name, established)
         if Property.JOINT in established:
             joint = program

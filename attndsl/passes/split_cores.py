@@ -59,7 +59,7 @@ def _restrict(body: Seq, core: Core, architecture: Architecture) -> Seq:
 
 
 def _tensors_of(body: Seq, core: Core) -> set[str]:
-    """Names of the global tensors that a core kind's instructions, or any scalars, touch."""
+    """Names of the global tensors that a core kind's instructions, or any scalars, access."""
     found = set()
     for item in body.walk():
         if isinstance(item, Instruction) and item.core is core:
@@ -94,19 +94,19 @@ def _loop_over_steps(loop: Pipelined, core: Core) -> Statement:
 
 
 def _drop_unused(body: Seq) -> Seq:
-    """Without the scalars that nothing behind them in their own body looks at."""
+    """Without the scalars that no later statement of their own body reads."""
     read = {node.source for item in body.walk() for node in loads_of(item)}
 
     def change(statement: Statement) -> Statement | None:
         if not isinstance(statement, Seq):
             return statement
         kept: list[Statement] = []
-        behind = set[str]()  # the scalars that what is kept so far takes from in front of it
+        after = set[str]()  # scalars that the statements kept so far read
         for item in reversed(statement.body):
             filled = isinstance(item, Collect) and item.array.name in read
-            if not defined(item) or filled or not behind.isdisjoint(defined(item)):
+            if not defined(item) or filled or not after.isdisjoint(defined(item)):
                 kept.append(item)
-                behind = behind.difference(defined(item)).union(free(item))
+                after = after.difference(defined(item)).union(free(item))
         return statement if len(kept) == len(statement.body) else Seq(body=tuple(reversed(kept)))
 
     return as_seq(rewrite(body, change) or Seq(body=()))

@@ -175,7 +175,7 @@ def _scaled_scores(state: State, node: Elementwise) -> tuple[Scores, float] | No
 
 
 def _softmax(state: State, node: Softmax, block: Block) -> Array:
-    """Normalised probabilities, from row statistics that an earlier pass over all keys has found."""
+    """Normalized probabilities, from row statistics that an earlier pass over all keys has found."""
     found = state.statistics[id(node)]
     top, total = (found[name].data[block.location][..., None] for name in ("RowMax", "RowSum"))
     base = np.where(np.isneginf(top), 0, top)

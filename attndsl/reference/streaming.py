@@ -38,7 +38,7 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
     space = query_space(state, weights)
     out = space.results(extents["E"], state.real)
     softmax = weights.source if isinstance(weights, BlockRequantize) else weights
-    normalised = isinstance(softmax, Softmax)
+    normalized = isinstance(softmax, Softmax)
     for inner in weights.walk():  # probabilities that are computed with need their statistics first
         if isinstance(inner, Softmax) and inner is not softmax:
             row_statistics(state, inner)
@@ -54,13 +54,13 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
         block = query_block(state, space, task, rows.readers)
         accumulator = _accumulate(state, weights, values, block, rows, visibility)
         location, shape = block.location, block.shape[:2]
-        if normalised:
+        if normalized:
             top[location], total[location] = (
                 accumulator.maximum.reshape(shape),
                 accumulator.total.reshape(shape),
             )
         if values is not None:
-            write = accumulator.write_mean if normalised else accumulator.write_sum
+            write = accumulator.write_mean if normalized else accumulator.write_sum
             write(out[location])
 
     keys = max(extents["T"], extents.get("U", 0))

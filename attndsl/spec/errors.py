@@ -160,7 +160,7 @@ class PagingError(UnclassifiedError):
 
 
 class QuantizationError(UnclassifiedError):
-    """Quantised data and their scales or offsets do not go together."""
+    """Quantized data and their scales or offsets do not go together."""
 
 
 class NotSupportedError(CallError, RuntimeError):

@@ -1,1 +1,1 @@
-"""Tile IR: buffers at planned addresses, loops, instructions and their synchronisation."""
+"""Tile IR: buffers at planned addresses, loops, instructions and their synchronization."""

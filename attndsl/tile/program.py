@@ -20,7 +20,7 @@ BLOCK_COUNT = Symbol("blockCount", Scope.MEMBER)
 CORE_SCALARS = (BLOCK_INDEX, SUB_BLOCK, BLOCK_COUNT)
 
 
-def earlier(name: str) -> Symbol:
+def tiling_field_ref(name: str) -> Symbol:
     """A tiling field inside the value of a later one; no size or parameter can be named like it."""
     return Symbol(f"tiling.{name}")
 
@@ -162,7 +162,7 @@ class Program:
         values: dict[str, int | float] = {}
         for item in self.tiling:
             values[item.name] = item.value.evaluate(env)
-            env[earlier(item.name).name] = values[item.name]
+            env[tiling_field_ref(item.name).name] = values[item.name]
         return values
 
     def with_(self, **changes: object) -> Program:

@@ -162,8 +162,8 @@ class Stage(Statement):
 
     The code generator finds the scalars that the function is called with.
 
-    ``doc``: one sentence for the reader of the generated file. ``behind_all``: it begins when all cores of
-    its kind have come to it. ``part``: what ``name`` ends with because a program has several attentions;
+    ``doc``: one sentence for the reader of the generated file. ``after_all_cores``: a barrier of all cores of
+    its kind comes before it. ``part``: what ``name`` ends with because a program has several attentions;
     stages that differ in nothing but the attention's own tensors and sizes become one function.
     """
 
@@ -171,7 +171,7 @@ class Stage(Statement):
     core: Core
     doc: str
     body: Seq
-    behind_all: bool = False
+    after_all_cores: bool = False
     part: str = ""
 
     def children(self) -> tuple[Statement, ...]:
@@ -185,15 +185,15 @@ class Stage(Statement):
 class Pipelined(Statement):
     """A loop whose stages run skewed: stage k works on iteration ``step - lags[k]``.
 
-    Both core kinds run all steps; each runs its own stages, in the order given. ``paced``: nothing comes
-    back to a writing core, so that its reader tells it when slots are free again.
+    Both core kinds run all steps; each runs its own stages, in the order given. ``back_pressure``: no ring
+    leads back to a writing core, so the reader sets a flag when a slot is free again.
     """
 
     var: Symbol
     extent: Expr
     stages: tuple[Stage, ...]
     lags: tuple[int, ...]
-    paced: bool = False
+    back_pressure: bool = False
 
     def children(self) -> tuple[Statement, ...]:
         return self.stages

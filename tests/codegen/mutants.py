@@ -1,7 +1,7 @@
-"""Generated kernels with synchronisation statements taken out.
+"""Generated kernels with synchronization statements taken out.
 
 :func:`without` deletes a statement from the text. Compiling one kernel per deletion costs a second or two
-each, so :class:`Switched` compiles the kernel once with every synchronisation statement behind
+each, so :class:`Switched` compiles the kernel once with every synchronization statement behind
 ``if (Present(i))``; the numbers to leave out travel behind the tiling struct.
 """
 
@@ -31,7 +31,7 @@ _STATEMENT = re.compile(
 
 @dataclass(frozen=True)
 class Sync:
-    """One synchronisation statement of a generated file.
+    """One synchronization statement of a generated file.
 
     ``line`` counts from 0. ``kind`` is SetFlag, WaitFlag, PipeBarrier, CrossCoreSetFlag or CrossCoreWaitFlag,
     ``channel`` the pipe pair, pipe or flag, ``name`` the event constant (empty for barriers).
@@ -104,7 +104,7 @@ def _switched_source(compiled: Compiled, source: str) -> str:
 
 
 class Switched:
-    """A compiled specialisation whose synchronisation statements can be left out at run time."""
+    """A compiled specialization whose synchronization statements can be left out at run time."""
 
     def __init__(self, compiled: Compiled) -> None:
         self.source = device_files([compiled])[kernel_path(compiled)]

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from attndsl.cli.cli import cli
 from attndsl.cli.profile import ProfileError, call_of_shape
-from attndsl.codegen.kernel_set.kernel_request import NoLegalCall, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import NoLegalCall, wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
 from attndsl.execute.user_project import NoProject, UserProject
@@ -61,7 +61,7 @@ def test_a_mode_is_told_by_its_parameter(tmp_path):
     mode = operator.mode_named("PREFIX_ENCODER")
     assert told(f"attndsl show {mode.in_commands}\n", "show")[0] == "self_attention"
     with pytest.raises(NoLegalCall) as refused:
-        wanted_specialisations(mode, KernelRequest(settings=(("maskType", "NORM"),)))
+        wanted_specializations(mode, KernelRequest(settings=(("maskType", "NORM"),)))
     assert f"\n{mode.name}(" in shows(str(refused.value))
     with pytest.raises(ProfileError) as refused:
         call_of_shape(mode, {"headNum": 3, "kvHeadNum": 2})

@@ -1,4 +1,4 @@
-"""Deleting any synchronisation statement of a generated kernel is reported by the emulator's checks.
+"""Deleting any synchronization statement of a generated kernel is reported by the emulator's checks.
 
 Each statement is left out in turn and the kernel run on a few cases until a check finds something; a
 crash, an endless loop or a wrong value would not do. The kernel as it is has no finding in any of them.
@@ -90,7 +90,7 @@ def test_the_kernel_itself_has_no_finding(name, case):
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_the_statements_are_all_seen(name):
-    """The deletions cover every call of a synchronisation function that the text holds."""
+    """The deletions cover every call of a synchronization function that the text holds."""
     source = switched(FEATURES[name]).source
     at_the_end = r"(?!PIPE_ALL>\(\);  // as TPipe)"  # which stands for a destructor, not for an order
     calls = re.findall(rf"SetFlag<|WaitFlag<|PipeBarrier<{at_the_end}|CrossCoreWaitFlag\(", source)

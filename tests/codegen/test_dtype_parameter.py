@@ -12,12 +12,12 @@ from attndsl.codegen.kernel.dtype_parameter import differing_operands, dtype_par
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.expr import Const
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Barrier, Seq, Statement
 
-PLAIN = Specialisation(dtype="float16", bucket=64, features=frozenset({"attn_mask"}))
+PLAIN = Specialization(dtype="float16", padded_head_size=64, features=frozenset({"attn_mask"}))
 
 
 def encoder() -> Operator:
@@ -120,10 +120,10 @@ def test_a_program_shares_no_text_with_itself() -> None:
 def test_twins_change_the_dtypes_that_a_call_chooses_with_the_io_dtype() -> None:
     """A mask in the queries' dtype stays in it; the twin of a twin is the kernel itself."""
     operator = encoder()
-    special = Specialisation(
+    special = Specialization(
         dtype="bfloat16",
-        bucket=128,
-        value_bucket=128,
+        padded_head_size=128,
+        padded_value_size=128,
         features=frozenset({"mask", "value"}),
         settings=(("dtype(mask)", "bfloat16"), ("maskType", 1)),
     )
@@ -136,7 +136,9 @@ def test_an_integer_kernel_is_named_after_its_io_dtype_and_leaves_that_of_the_ma
     operator = encoder()
     features = frozenset({"mask", "qkDescale", "value", "vpvDescale"})
     settings = (("maskType", 2), ("quantType", 3))
-    special = Specialisation(dtype="int8", bucket=64, value_bucket=64, features=features, settings=settings)
+    special = Specialization(
+        dtype="int8", padded_head_size=64, padded_value_size=64, features=features, settings=settings
+    )
     made = compile_operator(operator, special)
     parameter = dtype_parameter(made)
     assert parameter is not None and {each.name for each in parameter.operands} == {"mask", "maskRows"}

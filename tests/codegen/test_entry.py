@@ -11,7 +11,7 @@ from attndsl.api import ops
 from attndsl.codegen.samples.device_files import device_files
 from attndsl.compiler.compile import compile_operator
 from attndsl.emulator.toolchain import find_compiler
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 
 OP = "incre_flash_attention"
 DTYPES = {"float16": ("DT_FLOAT16", 1), "bfloat16": ("DT_BF16", 27)}
@@ -21,7 +21,9 @@ SPELLED = {"float16": "half", "bfloat16": "bfloat16_t"}
 @pytest.fixture(scope="module")
 def files():
     features = (frozenset(), frozenset({"attn_mask"}))
-    kernels = [Specialisation(dtype=d, bucket=64, features=each) for d in DTYPES for each in features]
+    kernels = [
+        Specialization(dtype=d, padded_head_size=64, features=each) for d in DTYPES for each in features
+    ]
     return device_files([compile_operator(ops.incre_flash_attention, each) for each in kernels])
 
 

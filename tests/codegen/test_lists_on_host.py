@@ -61,7 +61,7 @@ def test_tiling_of_lists_is_that_of_the_emulated_launch(
     dense = lists(key=[np.ones((3, 9, 32), np.float16)], value=[np.ones((3, 9, 32), np.float16)])
     calls = [lists(), lists(actual_seq_lengths=[5, 9, 0]), LEGAL["without the batch dimension"], dense]
     launches = [prepare(operator.bind(**call), 3) for call in calls]
-    kernels = {each.compiled.specialisation: each.compiled for each in launches}
+    kernels = {each.compiled.specialization: each.compiled for each in launches}
     assert len(kernels) == 2
     project = SimpleNamespace(kernels=tuple(kernels.values()))
     monkeypatch.setattr(op_host_calls, "plan_project", lambda *_: project)

@@ -19,7 +19,7 @@ from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import identifier
 from attndsl.codegen.project.project import plan_project
-from attndsl.compiler.compile import Specialisation, compile_operator
+from attndsl.compiler.compile import Specialization, compile_operator
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import errors
 from attndsl.spec.authoring.declarations import INDICES
@@ -93,7 +93,9 @@ def test_no_two_members_are_alike():
     )
     rows = [
         row.name
-        for row in host_text([compile_operator(op, Specialisation(dtype="float16", bucket=16))]).problem
+        for row in host_text(
+            [compile_operator(op, Specialization(dtype="float16", padded_head_size=16))]
+        ).problem
     ]
     assert len(set(rows)) == len(rows) and {"cores", "coresValue"} <= set(rows)
     spelled = list(names_of(op)._spelled.values())

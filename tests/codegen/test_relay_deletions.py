@@ -1,4 +1,4 @@
-"""Deleting any synchronisation statement of relay_attention's kernel is reported: of its shared stages too,
+"""Deleting any synchronization statement of relay_attention's kernel is reported: of its shared stages too,
 which both attentions run, and of the merge behind them."""
 
 from __future__ import annotations

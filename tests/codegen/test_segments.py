@@ -14,12 +14,12 @@ from attndsl.codegen.kernel.shared_stages import share
 from attndsl.codegen.kernel.statements import Function
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled, compile_operator
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 
 
 @lru_cache(maxsize=1)
 def relay() -> Compiled:
-    return compile_operator(ops.relay_attention, Specialisation(dtype="float16", bucket=128))
+    return compile_operator(ops.relay_attention, Specialization(dtype="float16", padded_head_size=128))
 
 
 def stage(name: str, part: str, *lines: str, doc: str = "a tile") -> Function:

@@ -19,10 +19,10 @@ from attndsl.codegen.host.problem_words import problem_words
 from attndsl.codegen.kernel_set.dispatch_guards import selectors_of
 from attndsl.codegen.kernel_set.kernel_request import (
     KernelRequest,
-    specialisation_of_choice,
-    wanted_specialisations,
+    specialization_of_choice,
+    wanted_specializations,
 )
-from attndsl.lowering.signature.specialisation import feature_names, kernel_inputs, settings_of
+from attndsl.lowering.signature.specialization import feature_names, kernel_inputs, settings_of
 from attndsl.spec.operator.covering import choosable, nearest_choice
 from attndsl.spec.operator.loader import load, shipped_names
 
@@ -78,11 +78,11 @@ def values_of(operator):
 
 @pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)
 def test_kernels_take_the_calls_that_compute_the_same_and_no_others(operator):
-    kernels = [each.special for each in wanted_specialisations(operator, KernelRequest())]
+    kernels = [each.special for each in wanted_specializations(operator, KernelRequest())]
     accepted, refused = 0, 0
     for choice in legal_choices(operator, 60):
         dtype = choice.settings[f"dtype({io_tensor(operator).name})"]
-        own = specialisation_of_choice(operator, choice, dtype, 128)
+        own = specialization_of_choice(operator, choice, dtype, 128)
         problem = problem_of(operator, choice, dtype)
         assert takes(operator, own, problem), own
         passed = kernel_inputs(operator, choice.present & frozenset(feature_names(operator)))
@@ -100,7 +100,7 @@ def test_kernels_take_the_calls_that_compute_the_same_and_no_others(operator):
 
 def test_what_makes_no_difference_is_not_asked():
     """A kernel without modifiers serves every calcType, kernel type and scale of its signature."""
-    plain = wanted_specialisations(ops.self_attention, KernelRequest(dtypes=("float16",)))[0]
+    plain = wanted_specializations(ops.self_attention, KernelRequest(dtypes=("float16",)))[0]
     tests = [item.test for item in selectors_of(ops.self_attention, plain.special)]
     free = ("calcType", "kernelType", "quantType", "isTriuMask")
     assert not any(test.startswith(f"problem.{name}") for test in tests for name in free)
@@ -110,6 +110,6 @@ def test_what_makes_no_difference_is_not_asked():
 def test_a_tensor_that_is_passed_and_not_read_may_be_passed():
     """Compressed windows come from indices; the contract wants their tensor all the same."""
     selection = KernelRequest(dtypes=("float16",), settings=(("maskType", "SLIDING_WINDOW_COMPRESS"),))
-    special = wanted_specialisations(ops.self_attention, selection)[0].special
+    special = wanted_specializations(ops.self_attention, selection)[0].special
     tests = " ".join(item.test for item in selectors_of(ops.self_attention, special))
     assert "attentionMaskGiven" not in tests and "logNGiven == 0" in tests

@@ -27,7 +27,7 @@ from attndsl.codegen.text.line_breaks import WIDTH, wrap
 from attndsl.codegen.text.render import render
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec import Operator
 from attndsl.spec.authoring import attend
 from attndsl.tile.printer import print_program
@@ -41,8 +41,8 @@ SPECIALS = (
 )
 
 
-def fresh(bucket: int, dtype: str, *features: str) -> Compiled:
-    special = Specialisation(dtype=dtype, bucket=bucket, features=frozenset(features))
+def fresh(padded_size: int, dtype: str, *features: str) -> Compiled:
+    special = Specialization(dtype=dtype, padded_head_size=padded_size, features=frozenset(features))
     return compile_operator(ops.incre_flash_attention, special)
 
 
@@ -61,9 +61,10 @@ _DIGEST = """
 import hashlib
 from attndsl.api import ops
 from attndsl.codegen.samples.device_files import device_files
-from attndsl.compiler.compile import Specialisation, compile_operator
+from attndsl.compiler.compile import Specialization, compile_operator
 from attndsl.tile.printer import print_program
-special = Specialisation(dtype="float16", bucket=128, features=frozenset({"pse_shift", "attn_mask"}))
+features = frozenset({"pse_shift", "attn_mask"})
+special = Specialization(dtype="float16", padded_head_size=128, features=features)
 compiled = compile_operator(ops.incre_flash_attention, special)
 text = "".join(f"{name}{body}" for name, body in device_files([compiled]).items())
 text += print_program(compiled.program)
@@ -125,7 +126,7 @@ def test_white_space(special):
 
 
 def test_arguments_are_the_contracts_in_its_order():
-    """Names and order of the document; a specialisation takes what it uses, the kernel function all."""
+    """Names and order of the document; a specialization takes what it uses, the kernel function all."""
     document = ["query", "key", "value", "attn_mask", "actual_seq_lengths", "pse_shift"]
     every = [spec.name for spec in ops.incre_flash_attention.tensors]
     for special in SPECIALS:
@@ -139,7 +140,7 @@ def test_arguments_are_the_contracts_in_its_order():
         assert re.findall(r"GM_ADDR (\w+)", entry[2]) == [*every, "attention_out", "workspace", "tiling"]
 
 
-def test_the_specialisation_is_in_the_name():
+def test_the_specialization_is_in_the_name():
     names = [kernel_name(made(*special)[0]) for special in SPECIALS]
     assert names == [
         "incre_flash_attention_bfloat16_d16",
@@ -193,13 +194,13 @@ def windowed() -> Operator:
 def test_the_header_says_what_is_asked_of_a_number(value, line):
     """A kernel for a window of 1 takes any above 0."""
     settings = (("window", value),) if value else ()
-    special = Specialisation(dtype="float16", bucket=16, settings=settings)
-    lines = kernel_text(compile_operator(windowed(), special)).specialisation
+    special = Specialization(dtype="float16", padded_head_size=16, settings=settings)
+    lines = kernel_text(compile_operator(windowed(), special)).specialization
     assert [each for each in lines if "window" in each] == ([line] if line else [])
 
 
 @pytest.mark.parametrize("special", SPECIALS, ids=str)
-def test_every_synchronisation_of_the_program_is_in_the_text(special):
+def test_every_synchronization_of_the_program_is_in_the_text(special):
     """As many statements as the trees have; none is lost or repeated by the printing."""
     program, source = made(*special)[0].program, kernel_of(special)
     kinds = [type(item).__name__ for item in program.statements()]

@@ -8,7 +8,7 @@ import pytest
 
 from attndsl.codegen.host.tiling_function import Assigned, MergedFunction, merged
 from attndsl.expr import Const, Expr, ExprLike, Symbol, as_expr
-from attndsl.tile.program import earlier
+from attndsl.tile.program import tiling_field_ref
 
 N, B = Symbol("n"), Symbol("b")
 
@@ -24,7 +24,7 @@ def computed(function: MergedFunction, kernel: int, problem: Mapping[str, int]) 
     for step in function.steps:
         number = forms[step.form] if step.form else 0
         for item in step.cases[number] if number < len(step.cases) else ():
-            found[item.name] = env[earlier(item.name).name] = item.value.evaluate(env)
+            found[item.name] = env[tiling_field_ref(item.name).name] = item.value.evaluate(env)
     return found
 
 
@@ -74,7 +74,7 @@ def test_fields_that_differ_otherwise_have_forms_of_their_own() -> None:
 
 
 def test_every_field_stands_behind_those_that_it_uses() -> None:
-    end = earlier("first") + Const(8)
+    end = tiling_field_ref("first") + Const(8)
     function = merged([tiling(last=Const(0)), tiling(first=N, last=end)])
     assert function is not None
     assert computed(function, 1, {"n": 4})["last"] == 12
@@ -82,7 +82,7 @@ def test_every_field_stands_behind_those_that_it_uses() -> None:
 
 
 def test_orders_that_exclude_each_other_have_no_common_function() -> None:
-    one = tiling(a=N, b=earlier("a") + Const(1))
-    other = tiling(b=N, a=earlier("b") + Const(1))
+    one = tiling(a=N, b=tiling_field_ref("a") + Const(1))
+    other = tiling(b=N, a=tiling_field_ref("b") + Const(1))
     assert merged([one, other]) is None
     assert merged([one]) is not None and merged([other]) is not None

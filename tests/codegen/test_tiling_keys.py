@@ -1,4 +1,4 @@
-"""What tells the specialisations of an operator apart: names, tiling keys, conditions of the host."""
+"""What tells the specializations of an operator apart: names, tiling keys, conditions of the host."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from attndsl.api import ops
 from attndsl.codegen.kernel.kernel import kernel_name
 from attndsl.codegen.kernel_set.tiling_keys import selectors, tiling_key
 from attndsl.compiler.compile import Compiled
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 
 PREFIX = next(mode for mode in ops.self_attention.modes if mode.name.endswith("prefix_encoder"))
 ENCODER = next(mode for mode in ops.self_attention.modes if mode.name.endswith("pa_encoder"))
-BASE = Specialisation(dtype="float16", bucket=128)
+BASE = Specialization(dtype="float16", padded_head_size=128)
 
 
 def compiled(operator, special) -> Any:
-    """Names and keys look at operator and specialisation alone."""
-    return Compiled(operator=operator, specialisation=special, schedule=None, joint=None, program=None)
+    """Names and keys look at operator and specialization alone."""
+    return Compiled(operator=operator, specialization=special, schedule=None, joint=None, program=None)
 
 
 INT8 = replace(BASE, dtype="int8", features=frozenset({"value", "mask", "qkDescale", "vpvDescale"}))
-QUANTISED = (("quantType", 3), ("maskType", 2), ("layout(mask)", "full"))
+QUANTIZED = (("quantType", 3), ("maskType", 2), ("layout(mask)", "full"))
 SLOPES = frozenset({"slopes"})
 SPLIT = (("split(key)", True), ("split(value)", True))
 OTHERS = {
@@ -47,17 +47,17 @@ OTHERS = {
     "dtypes": (
         ENCODER,
         [
-            replace(INT8, settings=(*QUANTISED, ("outDataType", 1))),
-            replace(INT8, settings=(*QUANTISED, ("outDataType", 27))),
-            replace(INT8, settings=(*QUANTISED, ("outDataType", 27), ("dtype(mask)", "bfloat16"))),
+            replace(INT8, settings=(*QUANTIZED, ("outDataType", 1))),
+            replace(INT8, settings=(*QUANTIZED, ("outDataType", 27))),
+            replace(INT8, settings=(*QUANTIZED, ("outDataType", 27), ("dtype(mask)", "bfloat16"))),
         ],
     ),
-    "values": (ops.nsa_compress_attention, [replace(BASE, value_bucket=size) for size in (16, 64, 128)]),
+    "values": (ops.nsa_compress_attention, [replace(BASE, padded_value_size=size) for size in (16, 64, 128)]),
 }
 
 
 @pytest.mark.parametrize("label", OTHERS)
-def test_specialisations_that_differ_in_one_thing_are_told_apart(label):
+def test_specializations_that_differ_in_one_thing_are_told_apart(label):
     operator, others = OTHERS[label]
     for one, other in combinations([BASE, *others], 2):
         left, right = compiled(operator, one), compiled(operator, other)

@@ -13,7 +13,7 @@ from attndsl.codegen.samples.device_files import device_files
 from attndsl.compiler import stored_programs
 from attndsl.compiler.compile import compile_operator
 from attndsl.compiler.stored_programs import compiled_or_stored
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec import Operator
 from attndsl.spec.operator.loader import load_file
 
@@ -33,7 +33,7 @@ factor = json.loads((Path(__file__).parent / "factor.json").read_text())
 s = attend.scores(q, k) * factor
 op.output("out", attend.softmax(s) @ v, like=q)
 """
-SPECIAL = Specialisation(dtype="float16", bucket=64)
+SPECIAL = Specialization(dtype="float16", padded_head_size=64)
 
 
 @pytest.fixture

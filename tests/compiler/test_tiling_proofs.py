@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attndsl.api import ops
-from attndsl.codegen.kernel_set.kernel_request import wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.compiler.tiling_proofs import print_proofs, prove_tiling
@@ -20,7 +20,7 @@ OPERATORS = shipped_names()
 def test_what_the_host_computes_is_within_what_is_proved(name: str) -> None:
     for case in Stream(getattr(ops, name), seed=5).take(3):
         launch = prepare(case.call())
-        operator, special = launch.compiled.operator, launch.compiled.specialisation
+        operator, special = launch.compiled.operator, launch.compiled.specialization
         for proof in prove_tiling(operator, special):
             value, (low, high) = launch.tiling[proof.name], proof.range
             assert low <= value <= high, (special, proof.name)
@@ -31,7 +31,7 @@ def test_what_the_host_computes_is_within_what_is_proved(name: str) -> None:
 def test_all_fields_of_incre_flash_attention_are_proved() -> None:
     """No field overflows int64, no divisor is 0, and every workspace tensor begins where it should."""
     operator = ops.incre_flash_attention
-    special = wanted_specialisations(operator, KernelRequest())[0].special
+    special = wanted_specializations(operator, KernelRequest())[0].special
     proofs = {proof.name: proof for proof in prove_tiling(operator, special)}
     assert [text for proof in proofs.values() for text in proof.open] == []
     for name in ("blocks", "splits", "group", "headsPerTask", "tasks"):
@@ -46,6 +46,6 @@ def test_all_fields_of_incre_flash_attention_are_proved() -> None:
 def test_what_does_not_follow_from_a_contract_is_told() -> None:
     """With no rows at all, nothing bounds the heads of a call of self_attention."""
     operator = ops.self_attention
-    special = wanted_specialisations(operator, KernelRequest())[0].special
+    special = wanted_specializations(operator, KernelRequest())[0].special
     assert "not proved:\n" in (text := print_proofs(operator, special))
     assert "tasks: 'batch * tiling.kvHeads' may leave int64" in text

@@ -267,7 +267,7 @@ CASES = {
         graph(scored_by(Leading(source=key, count=Symbol("size"), axes=value.axes))),
     ),
     "lookups_read_inputs": (graph(looked_up(source=scores)), graph(looked_up())),
-    "requantised_values_are_probabilities": (
+    "requantized_values_are_probabilities": (
         graph(requantized(scores)),
         graph(requantized(Softmax(scores=scores))),
     ),

@@ -47,7 +47,7 @@ def test_an_optional_input_adds_its_nodes_and_no_others(name, kind, extra):
     assert {node.name for node in graph(name).inputs()} - {node.name for node in graph().inputs()} == {name}
 
 
-def test_the_quantised_result_has_its_own_dtype():
+def test_the_quantized_result_has_its_own_dtype():
     assert count(graph("quant_scale2"), Quantize) == 1
     assert graph("quant_scale2").outputs[0].dtype == "int8"
     assert count(graph("quant_offset2"), Quantize) == 0

@@ -13,7 +13,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.emit.inventory import Inventory
-from attndsl.lowering.match.attention_pattern import recognise
+from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.tensor_layouts import TensorLayout
@@ -113,8 +113,8 @@ def signature(
         name="small",
         summary="",
         dtype=dtype,
-        bucket=64,
-        value_bucket=64,
+        padded_head_size=64,
+        padded_value_size=64,
         present=frozenset(inputs),
         extents=extents,
         parameters=(*parameters, GlobalTensor(name=output.name, dtype=dtype, role="output")),
@@ -135,7 +135,7 @@ def contexts(
     output: nodes.Output, *, positions: Expr | None = None, dtype: str = "float16", **options: Any
 ) -> tuple[Context, ...]:
     """The contexts of all attentions below an output."""
-    found = recognise((output,))
+    found = recognize((output,))
     schedule = Schedule(**{"tile_k": 128, **options})
     return attention_contexts(
         found, signature(output, positions=positions, dtype=dtype), schedule, DEVICE, Inventory()

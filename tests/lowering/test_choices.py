@@ -24,10 +24,10 @@ from attndsl.lowering.errors import (
     UnknownScheduleChoice,
 )
 from attndsl.lowering.lower import lower
-from attndsl.lowering.match.attention_pattern import recognise
+from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.schedule_options import Schedule, describe, resolve, smaller
 from attndsl.lowering.signature.kernel_signature import kernel_signature_of
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load_file
 from attndsl.target import MemorySpace
@@ -45,8 +45,8 @@ LEGAL = {
 }  # fmt: skip
 
 
-def special(bucket=128, features=frozenset()):
-    return Specialisation(dtype="float16", bucket=bucket, features=features)
+def special(padded_size=128, features=frozenset()):
+    return Specialization(dtype="float16", padded_head_size=padded_size, features=features)
 
 
 @given(name=st.sampled_from(sorted(LEGAL)), value=st.integers(-100, 5000))
@@ -163,14 +163,14 @@ def test_generated_kernels_of_other_schedules_have_no_finding(choices, tmp_path)
 
 
 @pytest.mark.parametrize("features", [frozenset(), BOTH], ids=["plain", "both"])
-@pytest.mark.parametrize("bucket", [16, 256, 448, 512])
-def test_every_head_size_compiles(bucket, features):
+@pytest.mark.parametrize("padded_size", [16, 256, 448, 512])
+def test_every_head_size_compiles(padded_size, features):
     """The largest ones with every feature need smaller tiles than the default."""
-    schedule = compiled(bucket, "float16", *sorted(features)).schedule
+    schedule = compiled(padded_size, "float16", *sorted(features)).schedule
     assert schedule.tile_k % 64 == 0
-    if bucket == 512 and features:
+    if padded_size == 512 and features:
         assert schedule.tile_k < Schedule().tile_k
-    if bucket <= 256:
+    if padded_size <= 256:
         assert schedule.tile_k == Schedule().tile_k
 
 
@@ -194,7 +194,7 @@ def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
         compile_operator(operator, special())
     interface = kernel_signature_of(operator, "float16", 128, frozenset())
     program = lower(
-        recognise(operator.graph(interface.present).outputs), interface, resolve(choices, DEVICE), DEVICE
+        recognize(operator.graph(interface.present).outputs), interface, resolve(choices, DEVICE), DEVICE
     )
     buffers = [buffer for buffer in program.buffers() if buffer.space is MemorySpace.UB]
     largest = max(buffers, key=lambda buffer: buffer.total_bytes)
@@ -268,7 +268,9 @@ def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
     assert source.count(STATED) == 1
     (tmp_path / "changed.py").write_text(source.replace(STATED, STATED + stated))
     operator = load_file(tmp_path / "changed.py")
-    compiled = compile_operator(operator, Specialisation(dtype="float16", bucket=32, value_bucket=32))
+    compiled = compile_operator(
+        operator, Specialization(dtype="float16", padded_head_size=32, padded_value_size=32)
+    )
     (line,) = (line for line in compiled.schedule_text.splitlines() if "split_kv" in line)
     words = r"  split_kv  1      needed: row statistics are of all keys \(changed\.py:\d+\)"
     assert re.fullmatch(words + instead, line)
@@ -278,7 +280,7 @@ def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
 
 def test_what_is_meant_stays_when_a_choice_is_free(tmp_path):
     operator = with_schedule(tmp_path, split_kv=4)
-    compiled = compile_operator(operator, Specialisation(dtype="float16", bucket=64))
+    compiled = compile_operator(operator, Specialization(dtype="float16", padded_head_size=64))
     assert compiled.required == () and "split_kv  4      spec" in compiled.schedule_text
 
 

@@ -104,4 +104,4 @@ def test_buffers_of_one_name_are_one(emit: Emitter) -> None:
 def test_head_sizes_are_one_field_where_they_are_one_size() -> None:
     emit = context(attention(scores=[elementwise("multiply", scalar(Symbol("scale")))]))
     assert emit.value_dim.same(emit.head_dim)
-    assert emit.bucket.same(emit.value_bucket) and list(fields(emit)) == ["headDim"]
+    assert emit.padded_head_size.same(emit.padded_value_size) and list(fields(emit)) == ["headDim"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attndsl.compiler.compile import compile_operator
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.scalars import own_names
 from tests.support.small_specs import PACKED_RESULT, assert_computes, packed_call, packed_spec
@@ -39,7 +39,7 @@ def test_so_it_is_in_generated_code(tmp_path: Path, name: str) -> None:
 
 
 def test_other_names_stay(tmp_path: Path) -> None:
-    special = Specialisation(dtype="float16", bucket=32)
+    special = Specialization(dtype="float16", padded_head_size=32)
     fields = {
         name: {each.name for each in compile_operator(spec(tmp_path, name), special).program.tiling}
         for name in ("tileTotal", "myTotal")
@@ -48,7 +48,9 @@ def test_other_names_stay(tmp_path: Path) -> None:
 
 
 def test_names_of_its_own(tmp_path: Path) -> None:
-    program = compile_operator(spec(tmp_path, "p"), Specialisation(dtype="float16", bucket=32)).program
+    program = compile_operator(
+        spec(tmp_path, "p"), Specialization(dtype="float16", padded_head_size=32)
+    ).program
     assert {"tileTotal", "item", "score", "keyGm", "l1", "blockIndex"} <= own_names(program)
     assert not {"p", "blocks", "headDim"} & own_names(program)
 

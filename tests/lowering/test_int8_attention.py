@@ -15,7 +15,7 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.codegen.kernel_set.tiling_keys import selectors, tiling_key
-from attndsl.compiler.prepare_launch import prepare, specialisation_of
+from attndsl.compiler.prepare_launch import prepare, specialization_of
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.schedule_options import GRANULE
 from attndsl.spec.operator.loader import load_file
@@ -32,7 +32,7 @@ def int8(rng: np.random.Generator, *shape: int) -> Any:
     return rng.integers(-128, 128, shape).astype(np.int8)
 
 
-def quantised(
+def quantized(
     lens: list[int],
     heads: int,
     kv_heads: int,
@@ -70,19 +70,19 @@ def agrees(got: Any, expected: Any) -> None:
 
 
 CALLS = {
-    "one token": quantised([1], 2, 1, 32, OFFLINE),
-    "offline, a row of heads": quantised([150, 1], 4, 2, 64, OFFLINE),
-    "online, keys split over cores": quantised([260], 2, 1, 160, ONLINE),
-    "online, a tail of keys": quantised([200, 17], 3, 1, 96, ONLINE, BF16),
-    "offline, the largest heads": quantised([140], 2, 2, 256, OFFLINE, BF16),
-    "latent": quantised([130], 2, 1, 192, OFFLINE, latent=128),
+    "one token": quantized([1], 2, 1, 32, OFFLINE),
+    "offline, a row of heads": quantized([150, 1], 4, 2, 64, OFFLINE),
+    "online, keys split over cores": quantized([260], 2, 1, 160, ONLINE),
+    "online, a tail of keys": quantized([200, 17], 3, 1, 96, ONLINE, BF16),
+    "offline, the largest heads": quantized([140], 2, 2, 256, OFFLINE, BF16),
+    "latent": quantized([130], 2, 1, 192, OFFLINE, latent=128),
 }
 LONG_CALLS = {
-    "rings turn": quantised([700, 40], 2, 1, 32, OFFLINE),
-    "many splits": quantised([1500], 2, 1, 32, ONLINE),
-    "many heads": quantised([129, 64], 40, 1, 64, OFFLINE),
-    "the largest latent heads": quantised([140], 2, 1, 576, ONLINE, latent=512),
-    "three parts of values": quantised([129], 5, 1, 576, OFFLINE, BF16, latent=288),
+    "rings turn": quantized([700, 40], 2, 1, 32, OFFLINE),
+    "many splits": quantized([1500], 2, 1, 32, ONLINE),
+    "many heads": quantized([129, 64], 40, 1, 64, OFFLINE),
+    "the largest latent heads": quantized([140], 2, 1, 576, ONLINE, latent=512),
+    "three parts of values": quantized([129], 5, 1, 576, OFFLINE, BF16, latent=288),
 }
 
 
@@ -120,7 +120,7 @@ def test_other_probabilities_are_told_apart(tmp_path: Path, changes: dict[str, s
 def test_given_steps_keep_keys_together_and_their_own_do_not() -> None:
     """With a given step, p is divided after the maximum of all keys before it; a step of the tile's own
     largest p does not see that maximum."""
-    splits = {kind: prepare(sa.bind(**quantised([600], 1, 1, 32, kind))).tiling for kind in (OFFLINE, ONLINE)}
+    splits = {kind: prepare(sa.bind(**quantized([600], 1, 1, 32, kind))).tiling for kind in (OFFLINE, ONLINE)}
     assert "splits" in splits[OFFLINE] and splits[OFFLINE]["splits"] == 1
     assert splits[ONLINE]["splits"] > 1 or splits[ONLINE]["tasks"] >= 20
 
@@ -137,7 +137,7 @@ MASKS = {
 
 def masked(fill: float, dtype: Any, *, batches: int = 0, kind: int = ONLINE, lens: Any = (140, 9)) -> Any:
     """A call whose mask hides some keys of most rows, and all keys of row 3."""
-    call, rng = quantised(list(lens), 4, 2, 32, kind), np.random.default_rng(5)
+    call, rng = quantized(list(lens), 4, 2, 32, kind), np.random.default_rng(5)
     hidden = rng.random((batches, 150, 160) if batches else (150, 160)) < 0.4
     hidden[..., 3, :] = True
     return call | {"maskType": 1, "mask": np.where(hidden, fill, 0).astype(dtype)}, hidden
@@ -158,7 +158,7 @@ def test_both_conventions_of_masks(name: str) -> None:
 def test_the_host_tells_masks_apart_by_dtype_alone() -> None:
     calls = {name: sa.bind(**masked(fill, dtype)[0]) for name, (fill, dtype) in MASKS.items()}
     kernels = {name: prepare(call).compiled.program.name for name, call in calls.items()}
-    kernels = {name: (kernels[name], specialisation_of(call)) for name, call in calls.items()}
+    kernels = {name: (kernels[name], specialization_of(call)) for name, call in calls.items()}
     assert kernels["added"] == kernels["ones in float16"] == kernels["minus infinity"]
     assert kernels["ones"] == kernels["added in bfloat16"] != kernels["added"]
 

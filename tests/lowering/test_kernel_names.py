@@ -1,4 +1,4 @@
-"""No two specialisations of an operator share a name."""
+"""No two specializations of an operator share a name."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +8,11 @@ import pytest
 
 from attndsl.lowering.errors import KernelsOfOneName
 from attndsl.lowering.signature.kernel_names import check_kernel_names, kernel_suffix
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.operator import Operator
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
-PLAIN = Specialisation(dtype="float16", bucket=32)
+PLAIN = Specialization(dtype="float16", padded_head_size=32)
 PLAIN_NAME = "float16_d32"
 
 
@@ -21,7 +21,7 @@ def plain(tmp_path: Path) -> Operator:
     return decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT)
 
 
-def with_setting(name: str, value: Any) -> Specialisation:
+def with_setting(name: str, value: Any) -> Specialization:
     return replace(PLAIN, settings=((name, value),))
 
 
@@ -51,7 +51,7 @@ def test_settings_of_tensors(plain: Operator) -> None:
     assert kernel_suffix(plain, with_setting("layout(key)", "packed")) == f"{PLAIN_NAME}_key_packed"
     int8, plain_bool = (kernel_suffix(plain, with_setting("dtype(mask)", each)) for each in ("int8", "bool"))
     assert len({int8, plain_bool, PLAIN_NAME}) == 3
-    assert kernel_suffix(plain, replace(PLAIN, value_bucket=16)) == f"{PLAIN_NAME}_e16"
+    assert kernel_suffix(plain, replace(PLAIN, padded_value_size=16)) == f"{PLAIN_NAME}_e16"
 
 
 def test_what_dtype_and_features_tell_is_not_repeated(plain: Operator) -> None:
@@ -94,7 +94,7 @@ def test_settings_with_the_same_words_are_refused(plain: Operator, one: Any, oth
         check_kernel_names(plain, specials)
 
 
-def test_a_name_depends_on_nothing_but_operator_and_specialisation(tmp_path: Path) -> None:
+def test_a_name_depends_on_nothing_but_operator_and_specialization(tmp_path: Path) -> None:
     op = with_biases(tmp_path, "low", "high", "low_high")
     both, one = (replace(PLAIN, features=frozenset(each)) for each in (("low", "high"), ("low_high",)))
     assert kernel_suffix(op, both) == kernel_suffix(op, one) == kernel_suffix(op, both)

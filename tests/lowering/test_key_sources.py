@@ -11,7 +11,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.append_rows import append_rows, appended_sources
-from attndsl.lowering.rows.row_segments import Segment
+from attndsl.lowering.rows.row_segments import RowSegment
 from attndsl.tile.statements import Note, Statement
 
 from .builders import attention, context, dense, lengths, lines, tensor, text
@@ -51,7 +51,7 @@ def quantized(offset: bool = False) -> nodes.Dense:
     return nodes.Dense(tensor=numbers, axes=AXES)
 
 
-def shown(segment: Segment) -> Statement:
+def shown(segment: RowSegment) -> Statement:
     rows = f"{segment.tensor.name} from {segment.at}, {segment.rows} rows"
     return Note(text=f"{rows} at {segment.offset} by {segment.pitch}")
 
@@ -152,7 +152,7 @@ def test_new_rows_are_written_into_their_cache(make: Any) -> None:
     sources = appended_sources(c.keys, c.values)
     assert [each.role for each in sources] == ["key"]
     stage = append_rows(c, sources)
-    assert stage.behind_all is (make is ring)  # only there do new rows overwrite old ones that are read
+    assert stage.after_all_cores is (make is ring)  # only there do new rows overwrite old ones that are read
     found = lines(stage.body)
     slot = "keyPosition + newRow" if make is dense else "(keyPosition + newRow) % size"
     assert f"cacheRow := {slot}" in found

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from attndsl.api import ops
 from attndsl.codegen.kernel_set.entry import entry_text
 from attndsl.codegen.text.cxx_expressions import cxx_text
-from attndsl.compiler.prepare_launch import prepare, specialisation_of
+from attndsl.compiler.prepare_launch import prepare, specialization_of
 from attndsl.expr import Const, Symbol
 from attndsl.expr.argument_facts import given as given_of
 from attndsl.expr.argument_facts import split_of
@@ -138,9 +138,9 @@ def test_layouts_of_lists_may_be_declared_behind_others(bnsd: bool, tmp_path: Pa
 
 def test_both_layouts_and_all_lengths_share_a_kernel() -> None:
     first, second = (lists([70, 5]), lists([3, 9, 1], bnsd=False))
-    assert specialisation_of(ifa.bind(**first)) == specialisation_of(ifa.bind(**second))
+    assert specialization_of(ifa.bind(**first)) == specialization_of(ifa.bind(**second))
     # A list of one tensor is that tensor.
-    assert specialisation_of(ifa.bind(**first)) != specialisation_of(ifa.bind(**lists([70])))
+    assert specialization_of(ifa.bind(**first)) != specialization_of(ifa.bind(**lists([70])))
 
 
 def test_a_kernel_of_lists_gets_the_list_and_others_its_only_tensor() -> None:

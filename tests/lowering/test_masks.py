@@ -14,7 +14,7 @@ from attndsl.expr import Const, Expr, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.key_range import key_range, tile_bounds
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.context.modifiers import Modifier, together
+from attndsl.lowering.context.modifiers import Modifier, share_loads_across_attentions
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks import mask_rules
 from attndsl.lowering.masks.key_conditions import LARGEST
@@ -183,7 +183,7 @@ def test_a_mask_that_is_read_by_index_is_refused() -> None:
 def test_two_masks_from_the_same_bytes_load_them_once() -> None:
     c = decoding(bytes_over("B", "T"), bytes_over("B", "T"))
     made = [lower_mask(c, node) for node in c.attention.modifiers]
-    (found,) = together([tuple(made)], c.where)
+    (found,) = share_loads_across_attentions([tuple(made)], c.where)
     assert [len(each.tile_loads) for each in found.each] == [1, 0]
     assert lines(found.each[1].load_tile(c)) == [] and len(found.tile_loads) == 1
 

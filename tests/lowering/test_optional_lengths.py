@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attndsl.codegen.kernel_set.kernel_request import wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
-from attndsl.lowering.signature.specialisation import feature_names
+from attndsl.lowering.signature.specialization import feature_names
 from tests.support import small_specs as small
 
 RESULT = 'op.output("out", attend.softmax(s) @ value, like=query)'
@@ -53,7 +53,7 @@ def test_presence_of_a_tensor_that_nothing_reads_tells_kernels_apart(tmp_path: P
 
 def test_kernels_with_lengths_can_be_asked_for(tmp_path: Path) -> None:
     op = small.decode_spec(tmp_path, small.DECODE_SCORES, *USES["mask"], RESULT, declared=LENGTHS)
-    (found,) = wanted_specialisations(
+    (found,) = wanted_specializations(
         op, KernelRequest(features=frozenset({"p"}), dtypes=("float16",), head_sizes=(32,))
     )
     assert found.special.features == {"p"}

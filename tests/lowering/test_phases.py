@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.phases import PHASES, Place
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load_shipped
 from attndsl.tile.statements import Stage
 from tests.support.specials import compiled
@@ -33,7 +33,7 @@ def test_phases_of_a_place_follow_each_other() -> None:
 
 def test_phases_that_are_asked_for_stand_in_the_order_of_the_table() -> None:
     operator = load_shipped("nsa_compress_attention")
-    special = Specialisation(dtype="float16", bucket=32, value_bucket=32)
+    special = Specialization(dtype="float16", padded_head_size=32, padded_value_size=32)
     wanted = ["PrepareSelection", "StartRows", "ScoreTile", "UpdateTile", "WriteStatistics", "WriteRows"]
     wanted += ["StartSelection", "ScoreAgain", "SelectTile", "SelectRest", "WriteSelection"]
     found = stages(compile_operator(operator, special).joint)

@@ -9,7 +9,7 @@ from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.compiler.compile import compile_operator
 from attndsl.expr import Binary, Expr, Load, Symbol, ceil_div, maximum, round_up
 from attndsl.lowering.emit.floor_division import floored, never_negative
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.tile.scalars import expressions
 from tests.support.small_specs import PACKED_RESULT, assert_computes, packed_call, packed_spec
 
@@ -59,7 +59,7 @@ def test_ranges_and_tensors() -> None:
 
 def test_proved_quotients_stay_plain_in_programs(tmp_path: Path) -> None:
     op = packed_spec(tmp_path, "s = s.where(j >= i // 4)", PACKED_RESULT)
-    program = compile_operator(op, Specialisation(dtype="float16", bucket=32)).program
+    program = compile_operator(op, Specialization(dtype="float16", padded_head_size=32)).program
     operations = {
         node.op
         for item in program.statements()

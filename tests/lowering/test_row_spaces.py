@@ -15,7 +15,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.rows.decoding_rows import DecodingRows
 from attndsl.lowering.rows.grouped_rows import GroupedRows
 from attndsl.lowering.rows.positioned_rows import PackedTokens, PaddedRows
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import MemorySpace
 from attndsl.tile.statements import Let, Note, Statement
 
@@ -74,7 +74,7 @@ def defined(statements: list[Statement]) -> dict[str, Expr]:
 
 
 def note(value: Any) -> Statement:
-    shown = f"rows {value.rows} along {value.along}" if isinstance(value, Run) else f"row {value}"
+    shown = f"rows {value.rows} along {value.along}" if isinstance(value, RowRun) else f"row {value}"
     return Note(text=shown)
 
 
@@ -207,8 +207,8 @@ def test_runs_are_as_long_as_neighbours_are_stored_evenly() -> None:
 def test_a_tensor_without_the_axis_of_runs_does_not_spread() -> None:
     bias = tensor("bias", ("B", "T"), "float32")
     c = context(attention(DECODING, scores=[elementwise("add", bias)]))
-    assert c.rows.spreads(c, "query") and not c.rows.spreads(c, "bias")
-    assert c.rows.spreads(c, "bias", within="N")  # no layout has the axis
+    assert c.rows.has_nonzero_stride(c, "query") and not c.rows.has_nonzero_stride(c, "bias")
+    assert c.rows.has_nonzero_stride(c, "bias", within="N")  # no layout has the axis
 
 
 @pytest.mark.parametrize(
@@ -222,8 +222,8 @@ def test_a_tensor_without_the_axis_of_runs_does_not_spread() -> None:
 )
 def test_result_rows_are_placed(make: Any, offset: str) -> None:
     c = make()
-    one = c.rows.place(c, "out", Run(Const(0), Const(1), "N"), c.value_dim)
-    several = c.rows.place(c, "out", Run(Const(0), Symbol("chunk"), "N"), c.value_dim)
+    one = c.rows.place(c, "out", RowRun(Const(0), Const(1), "N"), c.value_dim)
+    several = c.rows.place(c, "out", RowRun(Const(0), Symbol("chunk"), "N"), c.value_dim)
     assert str(one.offset) == str(several.offset) == offset
     assert (str(one.pitch), str(several.pitch)) == ("0", "outStrideN")
 
@@ -240,7 +240,7 @@ def test_result_rows_are_placed(make: Any, offset: str) -> None:
 def test_result_rows_are_numbered(make: Any, total: str, number: str) -> None:
     c = make()
     assert str(c.rows.row_total(c)) == total
-    first, distance = c.rows.identity(c, Run(Const(0), Const(1), "N"))
+    first, distance = c.rows.flat_row_index(c, RowRun(Const(0), Const(1), "N"))
     assert (str(first), str(distance)) == (number, "1")
 
 

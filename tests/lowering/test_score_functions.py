@@ -10,7 +10,7 @@ from attndsl.compiler.compile import compile_operator
 from attndsl.graph.verifier import ARITY
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.reference.arithmetic import OPERATIONS as MEANINGS
 from tests.support.small_specs import (
     DECODE_RESULT,
@@ -123,4 +123,4 @@ def test_other_functions_are_refused_with_what_to_write(tmp_path: Path, text: st
     op, _ = function(tmp_path, text)
     features = frozenset(name for name in ("bias",) if name in text)
     with pytest.raises(NotLowered, match=rf"small_decode\.py:\d+: .*{words}"):
-        compile_operator(op, Specialisation(dtype="float16", bucket=32, features=features))
+        compile_operator(op, Specialization(dtype="float16", padded_head_size=32, features=features))

@@ -8,7 +8,7 @@ import pytest
 
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.instructions import LoadRows
 from tests.support.small_specs import (
@@ -55,7 +55,7 @@ def test_used_twice(tmp_path: Path, kind: str, backend: str) -> None:
     declared, change = TWICE[kind]
     op = decode_spec(tmp_path, DECODE_SCORES, change, DECODE_RESULT, declared=declared)
     assert_computes(op, backend, **decode_call(), **operands(kind))
-    program = compile_operator(op, Specialisation(dtype="float16", bucket=32)).program
+    program = compile_operator(op, Specialization(dtype="float16", padded_head_size=32)).program
     loads = [each for each in program.instructions() if isinstance(each, LoadRows)]
     assert sum(each.src.tensor.name == kind for each in loads) == 1
 
@@ -96,7 +96,7 @@ def test_numbers_that_differ_in_their_last_digits_have_kernels_of_their_own(
 
 def test_two_readings_of_one_tensor_are_refused(tmp_path: Path) -> None:
     declared = 'rel = op.input("rel", "N T", dtype=query, indexed=True)'
-    special = Specialisation(dtype="float16", bucket=32)
+    special = Specialization(dtype="float16", padded_head_size=32)
     same, other = (
         decode_spec(
             tmp_path,
@@ -137,7 +137,7 @@ def test_byte_masks_of_all_rows(tmp_path: Path, axes: str) -> None:
 )
 def test_byte_masks_of_other_axes_are_refused(tmp_path: Path, axes: str, words: str) -> None:
     with pytest.raises(NotLowered, match=rf"small_decode\.py:\d+: .*{words}"):
-        compile_operator(masked(tmp_path, axes), Specialisation(dtype="float16", bucket=32))
+        compile_operator(masked(tmp_path, axes), Specialization(dtype="float16", padded_head_size=32))
 
 
 def test_a_mask_that_is_read_by_index_is_refused_by_name(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_mask_that_is_read_by_index_is_refused_by_name(tmp_path: Path) -> None
     with pytest.raises(
         NotLowered, match=r"read by index, m\[b, j // 16\], .*; declare a mask in bytes with a column"
     ):
-        compile_operator(op, Specialisation(dtype="float16", bucket=32))
+        compile_operator(op, Specialization(dtype="float16", padded_head_size=32))
 
 
 @pytest.mark.parametrize("merge", MERGES)
@@ -188,4 +188,6 @@ def test_columns_that_repeat(tmp_path: Path, period: int, backend: str) -> None:
 @pytest.mark.parametrize(("period", "rows"), [(100, ""), (48, ", length=valid, start=valid[b] // 3")])
 def test_columns_that_repeat_off_blocks_are_refused(tmp_path: Path, period: int, rows: str) -> None:
     with pytest.raises(NotLowered, match=r"rel\[n, j % \d+\], whose segments do not begin on blocks"):
-        compile_operator(repeating(tmp_path, period, rows), Specialisation(dtype="float16", bucket=32))
+        compile_operator(
+            repeating(tmp_path, period, rows), Specialization(dtype="float16", padded_head_size=32)
+        )

@@ -9,7 +9,7 @@ import pytest
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.context.modifiers import Modifier, together
+from attndsl.lowering.context.modifiers import Modifier, share_loads_across_attentions
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.scores.score_rules import lower_modifier
@@ -167,4 +167,4 @@ def test_one_tensor_with_other_elements_is_not_loaded_into_one_buffer() -> None:
     c, _ = modified(*both)
     made = tuple(lower_modifier(c, node) for node in c.attention.modifiers)
     with pytest.raises(NotLowered, match="beside other elements of the same tensor"):
-        together([made], c.where)
+        share_loads_across_attentions([made], c.where)

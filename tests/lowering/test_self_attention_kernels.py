@@ -98,16 +98,16 @@ def test_keys_that_no_query_of_a_task_sees_are_not_read() -> None:
 
 
 def test_calls_that_compute_the_same_share_a_kernel() -> None:
-    from attndsl.compiler.prepare_launch import specialisation_of
+    from attndsl.compiler.prepare_launch import specialization_of
 
     call = causal(40)
     merged = call | {n: call[n].reshape(40, -1) for n in ("query", "key", "value")}
     window = call | {"maskType": 8, "windowSize": 9, "isTriuMask": 0}
-    kinds = [specialisation_of(sa.bind(**each)) for each in (call, merged, call | {"qkScale": 0.5})]
+    kinds = [specialization_of(sa.bind(**each)) for each in (call, merged, call | {"qkScale": 0.5})]
     assert len(set(kinds)) == 1
     d = np.subtract.outer(np.arange(512), np.arange(512))
     window["mask"] = np.where((d < 0) | (d >= 9), -10000.0, 0.0).astype(np.float16)
-    assert specialisation_of(sa.bind(**window)) not in kinds
+    assert specialization_of(sa.bind(**window)) not in kinds
 
 
 def long_calls() -> dict[str, dict[str, Any]]:

@@ -114,7 +114,7 @@ def test_a_bias_without_a_position_axis_is_the_same_for_all_positions(tmp_path: 
 
 
 @pytest.mark.parametrize("heads", [8, 4])
-def test_a_scale_of_heads_quantises_every_position(tmp_path: Path, heads: int) -> None:
+def test_a_scale_of_heads_quantizes_every_position(tmp_path: Path, heads: int) -> None:
     scale = 'scale = op.input("scale", "N1 D", dtype="float32", axes="N E")'
     result = "out = attend.quantize(attend.softmax(s) @ attend.packed(value, keys), scale)"
     op = made(

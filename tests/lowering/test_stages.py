@@ -12,10 +12,10 @@ from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.matmul_stages import with_query
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, update_tile
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.context.modifiers import Modifiers, together
+from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
 from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.lower import lower
-from attndsl.lowering.match.attention_pattern import recognise
+from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.results.merge_partials import merge_partials
 from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
@@ -55,7 +55,9 @@ def quantized(name: str, *, offset: bool = False) -> nodes.Dense:
 
 
 def modifiers(c: Context) -> Modifiers:
-    return together([tuple(lower_modifier(c, node) for node in c.attention.modifiers)], c.where)[0]
+    return share_loads_across_attentions(
+        [tuple(lower_modifier(c, node) for node in c.attention.modifiers)], c.where
+    )[0]
 
 
 def softmax(c: Context) -> list[str]:
@@ -77,7 +79,7 @@ def merged_parts() -> nodes.Output:
 def test_the_joint_program_of_a_small_attention(golden: Callable[[str, str], None]) -> None:
     """Decoding with dense caches and a scale: what the lowering makes, whole."""
     output = attention(scores=[elementwise("multiply", scalar(Symbol("scale")))])
-    program = lower(recognise((output,)), signature(output), Schedule(tile_k=128, split_kv=1), DEVICE)
+    program = lower(recognize((output,)), signature(output), Schedule(tile_k=128, split_kv=1), DEVICE)
     golden("small_attention.joint.txt", print_program(program) + "\n")
 
 
@@ -208,7 +210,7 @@ def test_given_steps_are_read_row_by_row_and_zero_counts_as_one() -> None:
     assert f"V     rowBlocks[row * 8 + 8] = Duplicate(1.0 if {given} == 0 else {given})" in found
 
 
-def test_an_unsplit_item_normalises_its_rows_a_split_one_leaves_partials() -> None:
+def test_an_unsplit_item_normalizes_its_rows_a_split_one_leaves_partials() -> None:
     whole = context(attention(), split_kv=1)
     assert not may_split(whole) and not any("partial" in line for line in lines(write_rows(whole)))
     c = context(attention())

@@ -8,7 +8,7 @@ import pytest
 
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
 
@@ -68,4 +68,4 @@ def test_two_intervals_are_a_merge_of_two_softmaxes(tmp_path: Path) -> None:
 
 def test_one_mask_over_both_is_refused_with_what_to_write(tmp_path: Path) -> None:
     with pytest.raises(NotLowered, match=r"may leave a gap\).*; give each interval .* by attend.merge"):
-        compile_operator(operator(tmp_path, ONE_MASK), Specialisation(dtype="float16", bucket=32))
+        compile_operator(operator(tmp_path, ONE_MASK), Specialization(dtype="float16", padded_head_size=32))

@@ -1,8 +1,8 @@
-"""Touches as bits: what an instruction clashes with, and what ages with the slots of a buffer."""
+"""Accesses as bits: what an instruction clashes with, and what ages with the slots of a buffer."""
 
 from __future__ import annotations
 
-from attndsl.passes.events.access_sets import TouchIndex, is_ring
+from attndsl.passes.events.access_sets import AccessIndex, is_ring
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadRows, StoreRows
@@ -15,23 +15,23 @@ PAIR, TRIPLE = ub("pair", slots=2), ub("triple", slots=3)
 RING = GlobalTensor(name="ring", dtype="float32", role="workspace", shared="block")
 
 
-def told(index: TouchIndex, touches: int) -> set[str]:
-    """A set of touches in words: the pipe of the instruction, and what it touches."""
-    return {f"{item.pipe.value} {memory.name}" for item, memory in index.members(touches)}
+def told(index: AccessIndex, accesses: int) -> set[str]:
+    """A set of accesses in words: the pipe of the instruction, and what it accesses."""
+    return {f"{item.pipe.value} {memory.name}" for item, memory in index.members(accesses)}
 
 
 def clashes(tree: Seq, item: Statement) -> set[str]:
-    index = TouchIndex(tree)
+    index = AccessIndex(tree)
     return told(index, index.clashing[item])  # type: ignore[index]
 
 
-def test_an_instruction_touches_each_of_its_buffers_once():
+def test_an_instruction_accesses_each_of_its_buffers_once():
     both = compute(X, X)
-    index = TouchIndex(seq(both, store(Y)))
+    index = AccessIndex(seq(both, store(Y)))
     assert told(index, index.of[both]) == {"V x"} and index.of[both].bit_count() == 1
 
 
-def test_touches_clash_where_one_of_the_two_writes():
+def test_accesses_clash_where_one_of_the_two_writes():
     write, read, unlike = load(X), store(X), fill(Y)
     tree = seq(write, read, unlike)
     assert clashes(tree, write) == {"MTE2 x", "MTE3 x"}
@@ -39,11 +39,11 @@ def test_touches_clash_where_one_of_the_two_writes():
     assert clashes(tree, unlike) == {"V y"}
 
 
-def test_rings_are_touched_and_clash_with_nothing():
+def test_rings_are_accessed_and_clash_with_nothing():
     """Who may overwrite a slot of a ring is a matter of flags between cores."""
     read = LoadRows(dst=X.region(0, 1, 64), src=RING.region(0, 1, 64))
     write = StoreRows(dst=RING.region(0, 1, 64), src=Y.region(0, 1, 64))
-    index = TouchIndex(seq(read, write))
+    index = AccessIndex(seq(read, write))
     assert told(index, index.rings) == {"MTE2 ring", "MTE3 ring"}
     assert told(index, index.of[read]) == {"MTE2 x", "MTE2 ring"}
     assert not index.clashing[write] & index.rings
@@ -52,14 +52,14 @@ def test_rings_are_touched_and_clash_with_nothing():
 
 def test_pipes_are_those_that_the_tree_uses():
     tree = seq(load(X), raised("e", MTE2, V), awaited("e", MTE2, V), Barrier(pipe=MTE3))
-    assert set(TouchIndex(tree).pipes) == {MTE2, MTE3, V}
-    assert TouchIndex(seq(load(X))).pipes == (MTE2,)
+    assert set(AccessIndex(tree).pipes) == {MTE2, MTE3, V}
+    assert AccessIndex(seq(load(X))).pipes == (MTE2,)
 
 
-def test_touches_of_several_ages_lie_apart():
+def test_accesses_of_several_ages_lie_apart():
     """As many copies as the deepest lifetime has slots, and one for other iterations of a disjoint loop."""
     written, other = fill(TRIPLE), fill(X)
-    index = TouchIndex(seq(lifetime(TRIPLE, written), other))
+    index = AccessIndex(seq(lifetime(TRIPLE, written), other))
     assert index.ages == 3
     every = index.at_any_age(index.of[written])
     assert every.bit_count() == 4 and every & index.of[written]
@@ -71,9 +71,9 @@ def test_what_ages_with_a_lifetime_is_its_buffers_and_their_events():
     events = {"ids": 2, "slot_of": PAIR}
     up, down = raised("free", V, MTE2, **events), awaited("free", V, MTE2, **events)
     loaded, other = load(PAIR), fill(X)
-    index = TouchIndex(seq(lifetime(PAIR, loaded, up, down), other))
+    index = AccessIndex(seq(lifetime(PAIR, loaded, up, down), other))
     assert index.ages_with_slots(up) and index.slot_events == {(PAIR,): ("free",)} and index.ids(up) == 2
-    every, oldest = index.turning((PAIR,))
+    every, oldest = index.rotation((PAIR,))
     assert every & index.of[loaded] and every & index.waits["free"] and not every & index.of[other]
     assert oldest & every == oldest and not oldest & index.of[loaded]
     assert oldest == (index.of[loaded] | index.waits["free"]) << index.width
@@ -83,20 +83,20 @@ def test_what_ages_with_a_lifetime_is_its_buffers_and_their_events():
 
 def test_only_what_is_wanted_is_numbered():
     written, read = load(X), store(X)
-    index = TouchIndex(seq(written, read, fill(Y)), wanted=lambda touch: touch[1] is X)
+    index = AccessIndex(seq(written, read, fill(Y)), wanted=lambda access: access[1] is X)
     assert index.width == 2 and index.clashing[read] == index.of[written]
     assert set(index.bit_of) == {(written, X), (read, X)}
 
 
 def test_an_event_is_numbered_once_and_is_no_member():
-    index = TouchIndex(seq(load(X), raised("e", MTE2, V), awaited("e", MTE2, V)))
+    index = AccessIndex(seq(load(X), raised("e", MTE2, V), awaited("e", MTE2, V)))
     assert set(index.waits) == {"e"} and told(index, index.waits["e"]) == set()
 
 
 def test_buffers_of_one_name_are_different_memories():
     twin = Buffer(name="x", space=MemorySpace.UB, dtype="float32", elements=64)
     first, second = fill(X), fill(twin)
-    index = TouchIndex(seq(first, second))
+    index = AccessIndex(seq(first, second))
     assert not index.clashing[first] & index.of[second]
     assert index.of_buffers((X, twin)) == index.of[first] | index.of[second]
     assert index.of_buffers((Y,)) == 0

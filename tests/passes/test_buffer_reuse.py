@@ -16,7 +16,7 @@ PAIR = ub("pair", slots=2)
 
 
 def test_the_next_lifetime_waits_until_the_other_pipe_has_given_the_slot_back():
-    """Raised once in front of all, awaited before the first touch, raised behind the last, collected."""
+    """Raised once in front of all, awaited before the first access, raised behind the last, collected."""
     assert_prints(
         reuse_events(seq(loop(lifetime(X, load(X), fill(Y), compute(Y, X), fill(Y))))),
         """
@@ -104,6 +104,6 @@ def test_every_event_is_raised_as_often_as_it_is_awaited():
     assert count and not any(count.values())
 
 
-def test_a_lifetime_that_touches_nothing_is_a_defect():
-    with pytest.raises(InternalError, match="the lifetime of x touches it nowhere"):
+def test_a_lifetime_that_accesses_nothing_is_a_defect():
+    with pytest.raises(InternalError, match="the lifetime of x accesses it nowhere"):
         reuse_events(seq(lifetime(X, Note(text="nothing"))))

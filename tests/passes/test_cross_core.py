@@ -83,17 +83,21 @@ def program(stages: tuple[Stage, ...], lags: tuple[int, ...], workspace: tuple[G
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("lead", [0, 1, 2, 5, 14])
-def test_a_ring_of_one_slot_more_than_the_lead_is_proved(lead):
-    made = derive_flags(program(attention_stages(), (0, 0, lead, lead), (SCORES, PROBS, SUMS)))
+@pytest.mark.parametrize("prefetch_distance", [0, 1, 2, 5, 14])
+def test_a_ring_of_one_slot_more_than_the_prefetch_distance_is_proved(prefetch_distance):
+    made = derive_flags(
+        program(attention_stages(), (0, 0, prefetch_distance, prefetch_distance), (SCORES, PROBS, SUMS))
+    )
     assert made.flags == {"scoresReady": 0, "probsReady": 1, "sumsReady": 2}
 
 
-@pytest.mark.parametrize("lead", [1, 2, 5])
-def test_a_ring_one_slot_too_short_is_rejected(lead, monkeypatch):
+@pytest.mark.parametrize("prefetch_distance", [1, 2, 5])
+def test_a_ring_one_slot_too_short_is_rejected(prefetch_distance, monkeypatch):
     monkeypatch.setattr(flags_module, "ring_depth", lambda loop: max(loop.lags))
     with pytest.raises(InternalError, match="Score overwrites a slot of scores that Softmax may still read"):
-        derive_flags(program(attention_stages(), (0, 0, lead, lead), (SCORES, PROBS, SUMS)))
+        derive_flags(
+            program(attention_stages(), (0, 0, prefetch_distance, prefetch_distance), (SCORES, PROBS, SUMS))
+        )
 
 
 def test_a_ring_without_an_answer_is_rejected():
@@ -160,7 +164,12 @@ def test_all_vector_cores_meet_before_splits_are_merged():
 @pytest.mark.parametrize("ring_slots", [2, 3, 8])
 def test_the_schedule_leads_by_one_tile_less_than_its_ring(ring_slots):
     schedule = Schedule(ring=ring_slots)
-    loop = Pipelined(var=TILE, extent=Symbol("n"), stages=(), lags=(0, 0, schedule.lead, schedule.lead))
+    loop = Pipelined(
+        var=TILE,
+        extent=Symbol("n"),
+        stages=(),
+        lags=(0, 0, schedule.prefetch_distance, schedule.prefetch_distance),
+    )
     assert ring_depth(loop) == schedule.ring
 
 
@@ -271,10 +280,10 @@ def test_what_cubes_read_is_written_once_and_first(wrong):
         derive_flags(early(**{wrong: True}))
 
 
-@pytest.mark.parametrize("behind_all", [True, False])
-def test_a_stage_behind_all_begins_with_a_meeting(behind_all):
+@pytest.mark.parametrize("after_all_cores", [True, False])
+def test_a_stage_behind_all_begins_with_a_meeting(after_all_cores):
     last = stage("Append", Core.AIV, StoreRows(dst=SUMS.region(0, 1, 64), src=UB.region(0, 1, 64)))
-    body = seq(Stage(name=last.name, core=last.core, doc="", body=last.body, behind_all=behind_all))
+    body = seq(Stage(name=last.name, core=last.core, doc="", body=last.body, after_all_cores=after_all_cores))
     made = Program(
         name="last",
         device=DEVICE,
@@ -288,7 +297,7 @@ def test_a_stage_behind_all_begins_with_a_meeting(behind_all):
     )
     program = derive_flags(made)
     modes = [item.mode for item in program.body.walk() if isinstance(item, SetCrossFlag)]
-    assert modes == ([0] if behind_all else [])
+    assert modes == ([0] if after_all_cores else [])
 
 
 # ------------------------------------------------------------------------------------------------
@@ -296,7 +305,7 @@ def test_a_stage_behind_all_begins_with_a_meeting(behind_all):
 
 
 def test_rings_get_a_flag_from_their_writer_to_their_reader():
-    """In front of the first touch of any ring a stage waits, behind its last it raises."""
+    """In front of the first access of any ring a stage waits, behind its last it raises."""
     assert_prints(
         derive_flags(program(attention_stages(), (0, 0, 1, 1), (SCORES, PROBS, SUMS))).body,
         """

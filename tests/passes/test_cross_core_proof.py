@@ -13,10 +13,10 @@ import pytest
 
 from attndsl.base.errors import InternalError
 from attndsl.expr import Const, Symbol
-from attndsl.passes.events import synchronise as events_module
+from attndsl.passes.events import synchronize as events_module
 from attndsl.passes.events.hazards import find_problems
 from attndsl.passes.events.ring_order import find_early_flags
-from attndsl.passes.events.synchronise import synchronise
+from attndsl.passes.events.synchronize import synchronize
 from attndsl.passes.flags import derive_flags as flags_module
 from attndsl.passes.flags.derive_flags import derive_flags
 from attndsl.passes.split_cores import split_cores
@@ -117,10 +117,10 @@ def three_stages(work: list[Statement]) -> Program:
     )
 
 
-def synchronised(joint: Program) -> Seq:
+def synchronized(joint: Program) -> Seq:
     """The vector core's tree with flags, events and barriers."""
     split = split_cores(derive_flags(joint))
-    return synchronise(split.with_(cores={Core.AIV: split.cores[Core.AIV]})).cores[Core.AIV]
+    return synchronize(split.with_(cores={Core.AIV: split.cores[Core.AIV]})).cores[Core.AIV]
 
 
 def flag_events(tree: Seq) -> set[str]:
@@ -138,7 +138,7 @@ def without(tree: Seq, name: str) -> Seq:
     return as_seq(rewrite(tree, change) or seq())
 
 
-def assert_flag_needs(tree: Seq, flag: str, pipe: Pipe, touched: str) -> None:
+def assert_flag_needs(tree: Seq, flag: str, pipe: Pipe, accessed: str) -> None:
     """The flag waits for the pipe; otherwise it would be early, or the event for it raised twice."""
     done, taken = (f"{flag}{pipe.value}{end}" for end in ("Done", "Taken"))
     assert flag_events(tree) == {done, taken}
@@ -146,7 +146,7 @@ def assert_flag_needs(tree: Seq, flag: str, pipe: Pipe, touched: str) -> None:
     early = [str(found) for found in find_early_flags(without(tree, done))]
     assert early, "the flag is not early without the event"
     for text in early:
-        assert re.match(rf"flag {flag} is raised behind MTE3 while .* touch {touched}$", text)
+        assert re.match(rf"flag {flag} is raised behind MTE3 while .* access {accessed}$", text)
     assert f"event {done} may be raised again before it was awaited" in map(
         str, find_problems(without(tree, taken))
     )
@@ -155,21 +155,21 @@ def assert_flag_needs(tree: Seq, flag: str, pipe: Pipe, touched: str) -> None:
 def test_a_flag_speaks_only_for_what_its_pipe_knows():
     """Where the store does not depend on the load, the flag behind it says nothing of the load, and so
     waits for an event of the loads."""
-    dependent = synchronised(three_stages(WORK["stored from what was loaded"]))
+    dependent = synchronized(three_stages(WORK["stored from what was loaded"]))
     assert flag_events(dependent) == set()
     for name in ("stored, then loaded", "loaded, then stored regardless"):
-        assert_flag_needs(synchronised(three_stages(WORK[name])), "ringBReady", Pipe.MTE2, "ringA")
+        assert_flag_needs(synchronized(three_stages(WORK[name])), "ringBReady", Pipe.MTE2, "ringA")
 
 
 def test_a_flag_that_is_early_is_an_error(monkeypatch):
     """What the events for flags would leave open does not pass in silence."""
     monkeypatch.setattr(events_module, "_order_flags", lambda tree, _: tree)
-    assert synchronised(three_stages(WORK["stored from what was loaded"]))
+    assert synchronized(three_stages(WORK["stored from what was loaded"]))
     for name in ("stored, then loaded", "loaded, then stored regardless"):
         with pytest.raises(
-            InternalError, match=r"flag ringBReady is raised behind MTE3 while .* touch ringA"
+            InternalError, match=r"flag ringBReady is raised behind MTE3 while .* access ringA"
         ):
-            synchronised(three_stages(WORK[name]))
+            synchronized(three_stages(WORK[name]))
 
 
 @pytest.mark.parametrize("name", WORK)
@@ -220,8 +220,8 @@ def test_rows_that_a_core_does_not_have_are_missing_in_all_stages():
         lets = [Let(symbol=Symbol(name), value=Symbol(f"{name}Given")) for name in ("rows", "others")]
         return made.with_(body=seq(*lets, made.body))
 
-    assert flag_events(synchronised(tree(Symbol("rows"), Symbol("rows")))) == set()
-    assert_flag_needs(synchronised(tree(Symbol("rows"), Symbol("others"))), "ringBReady", Pipe.MTE2, "ringC")
+    assert flag_events(synchronized(tree(Symbol("rows"), Symbol("rows")))) == set()
+    assert_flag_needs(synchronized(tree(Symbol("rows"), Symbol("others"))), "ringBReady", Pipe.MTE2, "ringC")
 
 
 # The order of stages.
@@ -232,19 +232,21 @@ def four(lags: tuple[int, ...]) -> tuple[tuple[Core, ...], tuple[int, ...], tupl
     return (Core.AIC, Core.AIV, Core.AIC, Core.AIV), lags, ((0, 1), (1, 2), (2, 3))
 
 
-@pytest.mark.parametrize("lead", [0, 1, 2, 5])
-def test_the_ring_that_is_needed(lead):
-    cores, lags, rings = four((0, 0, lead, lead))
-    found = [flags_module._first_defect(cores, lags, rings, depth) for depth in range(1, lead + 3)]
+@pytest.mark.parametrize("prefetch_distance", [0, 1, 2, 5])
+def test_the_ring_that_is_needed(prefetch_distance):
+    cores, lags, rings = four((0, 0, prefetch_distance, prefetch_distance))
+    found = [
+        flags_module._first_defect(cores, lags, rings, depth) for depth in range(1, prefetch_distance + 3)
+    ]
     assert [depth for depth, defect in enumerate(found, 1) if defect == flags_module._SOUND] == [
-        lead + 1,
-        lead + 2,
+        prefetch_distance + 1,
+        prefetch_distance + 2,
     ]
 
 
 def test_a_defect_that_only_shows_between_short_runs():
     """Runs of a multiple of the slots begin where the last left off; a shorter one comes back to a slot too
-    early. The full set of handovers has no such defect."""
+    early. The full set of transfers has no such defect."""
     cores, lags, rings = four((0, 0, 0, 0))
     crossed = ((0, 1), (0, 3), (1, 2))
     found = {
@@ -319,8 +321,8 @@ def test_a_flag_for_a_free_slot_tells_of_its_own_ring_alone():
     """Two rings between the same stages: that a slot of one was read says nothing of the other."""
     cores, lags, rings = (Core.AIC, Core.AIV), (0, 0), ((0, 1), (0, 1))
     found = [
-        flags_module._defect_of_runs(cores, lags, rings, 1, (3,), (), frozenset(paced))
-        for paced in ((0, 1), (0,), (1,))
+        flags_module._defect_of_runs(cores, lags, rings, 1, (3,), (), frozenset(back_pressure))
+        for back_pressure in ((0, 1), (0,), (1,))
     ]
     assert found == [flags_module._SOUND, 1, 0]
 
@@ -328,7 +330,9 @@ def test_a_flag_for_a_free_slot_tells_of_its_own_ring_alone():
 C = ring("ringC", "float32")
 
 
-def attention_then_paced(depth_of_second: int = 2, extent: str = "tiles", paced: bool = True) -> Program:
+def attention_then_back_pressure(
+    depth_of_second: int = 2, extent: str = "tiles", back_pressure: bool = True
+) -> Program:
     """Cube, vector, cube in one loop; behind it cube and vector alone, in every item."""
     load_c = LoadRows(dst=LOADED.region(0, 1, 64), src=C.region(TILE * 64, 1, 64))
     fix_c = Fixpipe(dst=C.region(TILE * 64, 4, 16, 16), src=L0C.region(), m=Const(16))
@@ -341,14 +345,14 @@ def attention_then_paced(depth_of_second: int = 2, extent: str = "tiles", paced:
             stage("TakeAgain", Core.AIV, life(LOADED, load_c, life(MADE, converted()))),
         ),
         lags=(0, depth_of_second),
-        paced=paced,
+        back_pressure=back_pressure,
     )
     item = For(var=Symbol("item"), end=Symbol("items"), body=seq(made.body, again))
     return made.with_(body=seq(item), workspace=(A, B, C))
 
 
 def test_a_reader_gives_slots_back_where_nothing_else_comes_back():
-    joint = derive_flags(attention_then_paced())
+    joint = derive_flags(attention_then_back_pressure())
     assert list(joint.flags) == ["ringAReady", "ringBReady", "ringCReady", "ringCFree"]
     guarded = {
         next(iter(branch.then.body)): str(branch.condition)
@@ -362,12 +366,12 @@ def test_a_reader_gives_slots_back_where_nothing_else_comes_back():
 
 def test_without_flags_for_free_slots_the_second_loop_overwrites():
     with pytest.raises(InternalError, match="MakeAgain overwrites a slot of ringC that TakeAgain may still"):
-        derive_flags(attention_then_paced(paced=False))
+        derive_flags(attention_then_back_pressure(back_pressure=False))
 
 
-def test_a_paced_loop_alone_overwrites_the_slots_of_its_last_run():
+def test_a_loop_with_back_pressure_alone_overwrites_the_slots_of_its_last_run():
     """Nothing orders the first tiles of a run behind the last of the run before."""
-    program_ = attention_then_paced()
+    program_ = attention_then_back_pressure()
     (item,) = program_.body.body
     assert isinstance(item, For)
     alone = item.with_children((seq(item.body.body[-1]),))
@@ -378,18 +382,18 @@ def test_a_paced_loop_alone_overwrites_the_slots_of_its_last_run():
 def test_loops_of_different_lengths_are_not_followed_together():
     for other in ({"extent": "others"}, {"depth_of_second": 1}):
         with pytest.raises(InternalError, match="differ in their extents or rings"):
-            derive_flags(attention_then_paced(**other))
+            derive_flags(attention_then_back_pressure(**other))
 
 
 def test_a_flag_for_free_slots_speaks_of_its_ring_alone():
     """Loads do not wait for stores to another ring; a flag that spoke of all rings would have to."""
-    split = split_cores(derive_flags(attention_then_paced()))
+    split = split_cores(derive_flags(attention_then_back_pressure()))
 
     def of_all(item: Statement) -> Statement:
         return replace(item, ring=None) if isinstance(item, SetCrossFlag) else item
 
     def stores_are_waited_for(tree: Seq) -> bool:
-        done = synchronise(split.with_(cores={Core.AIV: tree})).cores[Core.AIV]
+        done = synchronize(split.with_(cores={Core.AIV: tree})).cores[Core.AIV]
         pairs = {(item.source, item.target) for item in done.walk() if isinstance(item, SetEvent)}
         return (Pipe.MTE3, Pipe.MTE2) in pairs
 
@@ -399,7 +403,7 @@ def test_a_flag_for_free_slots_speaks_of_its_ring_alone():
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_paced_rings_need_the_flag_at_every_depth(depth):
+def test_rings_with_back_pressure_need_the_flag_at_every_depth(depth):
     cores = (Core.AIC, Core.AIV, Core.AIC, Core.AIC, Core.AIV)
     lags, rings = (0, 0, depth - 1, 0, depth - 1), ((0, 1), (1, 2), (3, 4))
     parts = (0, 0, 0, 1, 1)

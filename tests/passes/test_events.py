@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attndsl.passes.events.synchronise import synchronise
+from attndsl.passes.events.synchronize import synchronize
 from attndsl.target import Core
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import Barrier, Note, Seq, SetEvent, Statement, WaitEvent, as_seq, rewrite
@@ -108,7 +108,7 @@ def test_a_tree_without_any_order_is_full_of_conflicts():
 
 
 def test_the_same_program_gets_the_same_events():
-    """Deriving twice from one unsynchronised program: the same statements in the same places."""
+    """Deriving twice from one unsynchronized program: the same statements in the same places."""
     program = compiled().program
     bare = program.with_(
         cores={
@@ -116,7 +116,7 @@ def test_the_same_program_gets_the_same_events():
             for core, tree in program.cores.items()
         }
     )
-    again = synchronise(bare)
+    again = synchronize(bare)
     for core in CORES:
         assert _order(again.cores[core]) == _order(program.cores[core])
 

@@ -1,10 +1,12 @@
-"""A tree as steps on one integer: what each pipe does not know to be complete behind a few statements."""
+"""A tree as transfer functions: what each pipe does not know to be complete after a few statements."""
 
 from __future__ import annotations
 
 from attndsl.expr import Const, Symbol
-from attndsl.passes.events.access_sets import TouchIndex
-from attndsl.passes.events.flow import Flow, Start, State, Walk
+from attndsl.passes.events.access_sets import AccessIndex
+from attndsl.passes.events.analysis_state import State
+from attndsl.passes.events.flow import Flow
+from attndsl.passes.events.transfer_functions import Start, Walk
 from attndsl.passes.events.trip_counts import surely_run
 from attndsl.tile.statements import Barrier, For, If, SetEvent, Statement, seq
 
@@ -17,7 +19,7 @@ PAIR, TRIPLE = ub("pair", slots=2), ub("triple", slots=3)
 class Noting(Walk):
     """Notes what clashes and what overruns, as text."""
 
-    def __init__(self, index: TouchIndex, flow: Flow, without: str = "") -> None:
+    def __init__(self, index: AccessIndex, flow: Flow, without: str = "") -> None:
         super().__init__(flow.marks[without] if without else 0)
         self.index, self.rows = index, flow.rows
         self.clashes: list[str] = []
@@ -35,10 +37,10 @@ class Noting(Walk):
 def walked(*statements: Statement, without: str = "") -> tuple[Noting, dict[str, set[str]]]:
     """The walk, and what each pipe does not know to be complete behind it."""
     tree = seq(*statements)
-    index = TouchIndex(tree)
+    index = AccessIndex(tree)
     flow = Flow(tree, index, surely_run(tree))
     walk, state = Noting(index, flow, without), flow.start()
-    walk.run(flow.steps, state)
+    walk.run(flow.functions, state)
     rows = {pipe.value: state.bits >> flow.rows.pipe(pipe) & flow.rows.row for pipe in index.pipes}
     return walk, {
         pipe: {f"{item.pipe.value} {memory.name}" for item, memory in index.members(bits)}

@@ -13,7 +13,7 @@ import pytest
 
 from attndsl.compiler import compile as compiling
 from attndsl.compiler.compile import compile_operator
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.passes.pass_manager import PASSES, Pass
 from attndsl.tile.printer import print_memory_map, print_program
 from attndsl.tile.program import Program
@@ -41,7 +41,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Program]:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiling, "PASSES", tuple(map(noting, PASSES)))
-        compile_operator(operator, Specialisation(dtype="float16", bucket=16))
+        compile_operator(operator, Specialization(dtype="float16", padded_head_size=16))
     return found
 
 

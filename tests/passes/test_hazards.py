@@ -141,7 +141,7 @@ def test_iterations_that_touch_different_elements():
 
 
 def test_a_disjoint_loop_around_two_steps():
-    """Both steps touch the iteration's own elements: ordered inside, they are ordered altogether."""
+    """Both steps access the iteration's own elements: ordered inside, they are ordered altogether."""
     steps = fill(X), Barrier(pipe=V), compute(X, X)
     assert pairs(loop(*steps, disjoint=(X,))) == []
     assert pairs(loop(steps[0], steps[2], disjoint=(X,))) == ["V>V on x"]

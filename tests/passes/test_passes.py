@@ -14,7 +14,7 @@ from attndsl.api import ops
 from attndsl.base.errors import InternalError
 from attndsl.compiler import compile as compiling
 from attndsl.compiler.compile import Compiled, compile_operator
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.passes.pass_manager import (
     FINISHED,
     LOWERED,
@@ -30,10 +30,10 @@ from attndsl.tile.instructions import SortGroups
 from attndsl.tile.program import Property
 
 DOCS = Path(__file__).parents[2] / "docs" / "packages" / "passes.md"
-SPECIAL = Specialisation(dtype="float16", bucket=64)
-FLAGS, SPLIT, PLAN, SYNCHRONISE = (
+SPECIAL = Specialization(dtype="float16", padded_head_size=64)
+FLAGS, SPLIT, PLAN, SYNCHRONIZE = (
     next(each for each in PASSES if each.name == name)
-    for name in ("derive_flags", "split_cores", "plan_memory", "synchronise")
+    for name in ("derive_flags", "split_cores", "plan_memory", "synchronize")
 )
 
 
@@ -60,9 +60,9 @@ WRONG: dict[str, tuple[tuple[Pass, ...], str]] = {
         instead(SPLIT, replace(SPLIT, requires=LOWERED), earlier(SPLIT, FLAGS)),
         "derive_flags requires joint: not established",
     ),
-    "events before the split": (earlier(SYNCHRONISE, SPLIT), "synchronise requires cores"),
+    "events before the split": (earlier(SYNCHRONIZE, SPLIT), "synchronize requires cores"),
     "memory before the split": (earlier(PLAN, SPLIT), "plan_memory requires cores"),
-    "twice": ((*PASSES, SYNCHRONISE), "synchronise establishes events: established in front of it"),
+    "twice": ((*PASSES, SYNCHRONIZE), "synchronize establishes events: established in front of it"),
     "none for addresses": (
         tuple(each for each in PASSES if each is not PLAN),
         "has addresses: established by no pass",
@@ -82,11 +82,11 @@ def test_the_properties_give_the_order() -> None:
     """However the passes are listed; what they leave open is as listed."""
     for listed in permutations(PASSES):
         check_order(found := ordered(listed))
-        assert found.index(PLAN) < found.index(SYNCHRONISE) or listed.index(SYNCHRONISE) < listed.index(PLAN)
+        assert found.index(PLAN) < found.index(SYNCHRONIZE) or listed.index(SYNCHRONIZE) < listed.index(PLAN)
     assert ordered(PASSES) == PASSES
     assert set(pass_graph(PASSES).edges) == {
-        ("derive_flags", "split_cores"), ("derive_flags", "synchronise"),
-        ("split_cores", "plan_memory"), ("split_cores", "synchronise"),
+        ("derive_flags", "split_cores"), ("derive_flags", "synchronize"),
+        ("split_cores", "plan_memory"), ("split_cores", "synchronize"),
     }  # fmt: skip
 
 
@@ -95,18 +95,18 @@ def test_a_wrong_order_comes_with_one_that_works() -> None:
     with pytest.raises(InternalError, match=f"not established in front of it; this order works: {names}$"):
         check_order(earlier(SPLIT, FLAGS))
     with pytest.raises(InternalError, match=r"established by no pass$"):
-        check_order((FLAGS, SPLIT, SYNCHRONISE))
+        check_order((FLAGS, SPLIT, SYNCHRONIZE))
 
 
 def test_passes_that_wait_for_each_other_are_refused() -> None:
-    circle = instead(FLAGS, replace(FLAGS, requires=FLAGS.requires | SYNCHRONISE.establishes))
+    circle = instead(FLAGS, replace(FLAGS, requires=FLAGS.requires | SYNCHRONIZE.establishes))
     with pytest.raises(InternalError, match=r"passes wait for each other: .*derive_flags"):
         ordered(circle)
 
 
 def test_any_order_that_gives_what_is_required_will_do() -> None:
     check_order(PASSES)
-    check_order(earlier(SYNCHRONISE, PLAN))
+    check_order(earlier(SYNCHRONIZE, PLAN))
 
 
 def test_a_pass_that_does_not_give_what_it_says_is_found() -> None:
@@ -135,18 +135,20 @@ def test_the_joint_program_is_the_last_before_the_split() -> None:
     assert program.cores and program.addresses and program.flags == joint.flags
 
 
-def test_a_pass_ends_what_it_required() -> None:
-    assert all(each.ends <= each.requires for each in PASSES)
+def test_a_pass_invalidates_only_required_properties() -> None:
+    assert all(each.invalidates <= each.requires for each in PASSES)
     assert set(Property) == FINISHED | LOWERED
 
 
-def test_the_page_says_what_passes_need_give_and_end() -> None:
+def test_the_page_says_which_properties_passes_require_establish_and_invalidate() -> None:
     """Its table has the functions that run in front of the passes, too; the last of them lowers."""
-    table = re.search(r"\| pass \| needs \| gives \| ends \|\n.*\n((?:\|.*\n)+)", DOCS.read_text())
+    table = re.search(
+        r"\| pass \| requires \| establishes \| invalidates \|\n.*\n((?:\|.*\n)+)", DOCS.read_text()
+    )
     assert table
     rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table[1].splitlines()]
     told = [(row[0].strip("`"), *map(_properties, row[1:])) for row in rows]
-    expected = [(_name(each), each.requires, each.establishes, each.ends) for each in PASSES]
+    expected = [(_name(each), each.requires, each.establishes, each.invalidates) for each in PASSES]
     assert told[-len(PASSES) :] == expected
     assert told[-len(PASSES) - 1][2] == LOWERED
 

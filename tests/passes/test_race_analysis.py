@@ -1,7 +1,7 @@
 """The race analysis against the same analysis written down with sets, on random trees.
 
-Steps on one integer, fixpoints that go on where they stopped and loops that are not run again must not
-change what is found.
+Transfer functions on one integer, fixpoints that go on where they stopped and loops that are not run again
+must not change what is found.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attndsl.expr import Const, Symbol
-from attndsl.passes.events.access_sets import TouchIndex
-from attndsl.passes.events.flow import Flow, State, Walk
+from attndsl.passes.events.access_sets import AccessIndex
+from attndsl.passes.events.analysis_state import State
+from attndsl.passes.events.flow import Flow
 from attndsl.passes.events.hazards import Conflict, find_problems, insert_barriers, superfluous_events
+from attndsl.passes.events.transfer_functions import Walk
 from attndsl.passes.events.trip_counts import surely_run, surely_run_too
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import (
@@ -138,12 +140,12 @@ class Plain:
         return self.turned(state) if isinstance(item, Alloc) else state
 
     def instruction(self, item, state):
-        touches = {(item, buffer) for buffer in (*item.reads(), *item.writes())}
+        accesses = {(item, buffer) for buffer in (*item.reads(), *item.writes())}
         for (earlier, buffer), age in (each for each in state.unfinished[item.pipe] if each[0][0] != "wait"):
             writes = buffer in earlier.writes() or buffer in item.writes()
             if age == 0 and writes and buffer in (*item.reads(), *item.writes()):
                 self.found.add((earlier, item, buffer))
-        return state.changed(lambda known: known | {(touch, 0) for touch in touches})
+        return state.changed(lambda known: known | {(access, 0) for access in accesses})
 
     def set(self, event, state):
         wait = (("wait", event.name), 0)
@@ -259,9 +261,9 @@ def test_barriers_leave_no_clash_inside_a_pipe(tree):
 def test_a_walk_may_start_from_what_one_with_more_events_found(tree):
     """The states of loops are the same as from the start."""
     names = sorted({item.name for item in tree.walk() if isinstance(item, SetEvent)})
-    flow = Flow(tree, TouchIndex(tree), surely_run(tree))
+    flow = Flow(tree, AccessIndex(tree), surely_run(tree))
     whole = Walk()
-    whole.run(flow.steps, flow.start())
+    whole.run(flow.functions, flow.start())
     for name in names if not whole.unraised else ():
         fresh = Walk(flow.marks[name])
         warm = Walk(
@@ -271,7 +273,7 @@ def test_a_walk_may_start_from_what_one_with_more_events_found(tree):
         ends = []
         for walk in (fresh, warm):
             ends.append(flow.start())
-            walk.run(flow.steps, ends[-1])
+            walk.run(flow.functions, ends[-1])
         assert ends[0].same(ends[1])
         assert fresh.entries.keys() == warm.entries.keys()
         assert all(fresh.entries[key].same(warm.entries[key]) for key in fresh.entries)
@@ -280,11 +282,11 @@ def test_a_walk_may_start_from_what_one_with_more_events_found(tree):
 def test_an_event_that_was_never_raised_tells_nothing():
     """Its row stays empty, and joins as nothing, whatever is issued."""
     flow_of = seq(load(PLAIN), If(condition=TEST, then=seq(raised("e", MTE2, V))), store(PLAIN))
-    flow = Flow(flow_of, TouchIndex(flow_of), frozenset())
+    flow = Flow(flow_of, AccessIndex(flow_of), frozenset())
     state = flow.start()
-    Walk().run(flow.steps[:1], state)
+    Walk().run(flow.functions[:1], state)
     assert not state.bits & flow.rows.ids("e", 1) and not state.present & flow.rows.ids("e", 1)
-    Walk().run(flow.steps[1:], state)
+    Walk().run(flow.functions[1:], state)
     assert state.present & flow.rows.ids("e", 1)
 
 

@@ -39,7 +39,7 @@ def flag(pipe: Pipe = MTE3, mode: int = BLOCK_MODE, ring: GlobalTensor | None = 
 
 
 def early(*statements: Statement) -> list[str]:
-    """Rings that a flag is too early for, with the pipe that may still touch them."""
+    """Rings that a flag is too early for, with the pipe that may still access them."""
     return [f"{e.earlier.pipe.value} on {e.tensor.name}" for e in find_early_flags(seq(*statements))]
 
 
@@ -93,4 +93,4 @@ def test_loops_over_one_scalar_run_all_or_none():
 
 def test_the_finding_names_the_flag_the_instruction_and_the_ring():
     (found,) = find_early_flags(seq(read(), flag()))
-    assert str(found) == ("flag done is raised behind MTE3 while 'x[64] <- ring[64]' may still touch ring")
+    assert str(found) == ("flag done is raised behind MTE3 while 'x[64] <- ring[64]' may still access ring")

@@ -175,7 +175,7 @@ def test_scalars_stay_where_something_behind_them_looks_at_them():
     )
 
 
-def test_an_element_of_a_list_is_picked_where_the_list_is_touched():
+def test_an_element_of_a_list_is_picked_where_the_list_is_accessed():
     found = split_cores(program(PickTensor(tensor=LISTED, index=T), cube(to_l1()), vector(load(X))))
     picked = {
         core: [s for s in tree.walk() if isinstance(s, PickTensor)] for core, tree in found.cores.items()

@@ -15,7 +15,7 @@ from attndsl.base.errors import InternalError
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.expr import Const
 from attndsl.passes.events.hazards import Overrun, find_problems
-from attndsl.passes.events.synchronise import synchronise
+from attndsl.passes.events.synchronize import synchronize
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.program import Program
@@ -41,13 +41,13 @@ from .trees import MTE2, MTE3, V, awaited, compute, fill, find_conflicts, load, 
 OTHER = ub("other")
 
 
-def synchronised(*body: Statement) -> Seq:
+def synchronized(*body: Statement) -> Seq:
     """A vector core's tree with derived events and barriers."""
     program = Program(
         name="hand made", summary="", dtype="float32", parameters=(), workspace=(), tiling=(), constants=(),
         device=DEVICE, body=seq(), cores={Core.AIV: seq(*body)},
     )  # fmt: skip
-    return synchronise(program).cores[Core.AIV]
+    return synchronize(program).cores[Core.AIV]
 
 
 def life(buffer: Buffer, *body: Statement) -> Alloc:
@@ -93,7 +93,7 @@ def test_a_lifetime_waits_for_another_one_of_its_group(name, slots, repeated):
     second, first_pipe = FOLLOWING[name]
     # With two slots the lifetime after the next meets the slot again.
     body = [made_and_stored(x), second(x), second(x)]
-    tree = synchronised(loop(*body) if repeated else seq(*body))
+    tree = synchronized(loop(*body) if repeated else seq(*body))
     assert find_problems(tree) == ()
     for lifetime in [item for item in tree.walk() if isinstance(item, Alloc)][1:]:
         waits = [item for item in lifetime.walk() if isinstance(item, WaitEvent)]
@@ -104,7 +104,7 @@ def test_a_lifetime_waits_for_another_one_of_its_group(name, slots, repeated):
 
 def test_lifetimes_that_no_other_pipe_touches_need_no_event():
     x = ub("x")
-    tree = synchronised(life(x, fill(x), compute(OTHER, x)), life(x, fill(x), compute(OTHER, x)))
+    tree = synchronized(life(x, fill(x), compute(OTHER, x)), life(x, fill(x), compute(OTHER, x)))
     assert not [item for item in tree.walk() if isinstance(item, SetEvent)]
 
 
@@ -157,7 +157,7 @@ def test_one_event_is_not_used_inside_itself(inner):
 def test_a_lifetime_without_the_raising_pipe_asks_it_first():
     """MTE3 has nothing to do in the second lifetime, so it must not raise "free" before V has awaited it."""
     x = ub("x")
-    tree = synchronised(loop(made_and_stored(x)), loop(life(x, fill(x), compute(OTHER, x))))
+    tree = synchronized(loop(made_and_stored(x)), loop(life(x, fill(x), compute(OTHER, x))))
     assert find_problems(tree) == ()
     hasty = without(tree, WaitEvent, "xTakenVMTE3")
     assert [item.event.name for item in find_problems(hasty) if isinstance(item, Overrun)] == ["xFreeMTE3V"]

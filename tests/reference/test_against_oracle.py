@@ -120,7 +120,7 @@ def test_one_lost_key_of_thousands_would_be_seen():
         np.testing.assert_allclose(out[0, 0, 0], value[0, 0, probe], rtol=1e-3)
 
 
-def test_zero_length_rows_are_zero_and_their_quantised_form_is_the_offset():
+def test_zero_length_rows_are_zero_and_their_quantized_form_is_the_offset():
     query, key = np.ones((2, 1, 8), np.float16), np.ones((2, 4, 8), np.float16)
     out = ifa(query, [key], [key], actual_seq_lengths=[0, 4])
     assert not out[0].any() and (out[1] == 1).all()

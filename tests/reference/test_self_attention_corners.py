@@ -28,7 +28,7 @@ def test_a_skipped_row_writes_nothing_even_where_its_offset_is_below_its_length(
         assert (cache[0, :3] == new[:3]).all() and (cache[0, 3:] == old[0, 3:]).all()
 
 
-def test_quantised_latent_attention_takes_padded_queries():
+def test_quantized_latent_attention_takes_padded_queries():
     rng = np.random.default_rng(0)
     query, key = (rng.integers(-9, 9, (2, 3, heads, 64)).astype(np.int8) for heads in (2, 1))
     scale, offset = np.full(2, 0.01, np.float32), np.zeros(2, np.int32)

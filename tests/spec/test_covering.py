@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from attndsl.api import ops
-from attndsl.codegen.kernel_set.kernel_request import IllegalSetting, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import IllegalSetting, wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
-from attndsl.lowering.signature.specialisation import settings_of
+from attndsl.lowering.signature.specialization import settings_of
 from attndsl.spec import Operator, attend, errors
 from attndsl.spec.operator.covering import choosable, nearest_choice
 
@@ -147,10 +147,10 @@ def stepped() -> Operator:
 def test_numbers_that_choose_a_computation_are_covered():
     op = stepped()
     assert set(choosable(op)["m"]) == {0, 1, 2} and {0.5, -0.5} <= set(choosable(op)["w"])
-    wanted = wanted_specialisations(op, KernelRequest())
+    wanted = wanted_specializations(op, KernelRequest())
     graphs = {op.graph(frozenset(), settings_of(op, each.special)).key for each in wanted}
     assert len(graphs) == 3
-    (chosen,) = wanted_specialisations(op, KernelRequest(settings=(("m", "3"), ("w", "7.25"))))
+    (chosen,) = wanted_specializations(op, KernelRequest(settings=(("m", "3"), ("w", "7.25"))))
     assert dict(chosen.special.settings)["m"] == 3
     with pytest.raises(IllegalSetting, match="m=4"):
-        wanted_specialisations(op, KernelRequest(settings=(("m", "4"),)))
+        wanted_specializations(op, KernelRequest(settings=(("m", "4"),)))

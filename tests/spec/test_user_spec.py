@@ -77,7 +77,7 @@ def test_row_statistics_as_further_results():
     np.testing.assert_allclose(out, expected, atol=2e-3)
 
 
-def test_sigmoid_attention_needs_no_normalisation():
+def test_sigmoid_attention_needs_no_normalization():
     op = Operator("sigmoid_attention")
     B, N, S, T, D = op.dims("B N S T D")
     op.axes(B=B, N=N, K=N, Q=S, T=T, D=D, E=D)

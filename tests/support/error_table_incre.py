@@ -175,7 +175,7 @@ TABLE = [
     ("more than 16k columns", paged(block_table=np.zeros((2, 16385), np.int32)), RuntimeError, "16384"),
     ("mask narrower than the table", paged(attn_mask=np.zeros((2, 31), bool)), RuntimeError, "attn_mask"),
     ("size beyond int32", paged(**both(np.broadcast_to(F16(1), (2**22 + 1, 16, 32)))), RuntimeError, "int32"),
-    ("per-channel post quantisation", paged(quant_scale2=vector(64)), RuntimeError, "quant_scale2"),
+    ("per-channel post quantization", paged(quant_scale2=vector(64)), RuntimeError, "quant_scale2"),
     (
         "block id too large",
         paged(block_table=np.array([[0, 5], [1, 1]], np.int32)),
@@ -183,7 +183,7 @@ TABLE = [
         "[0, 1] is 5",
     ),
     ("block id -1 in use", paged(block_table=np.array([[0, -1], [1, 1]], np.int32)), RuntimeError, "is -1"),
-    # quantisation
+    # quantization
     ("int8 without scale", int8(antiquant_scale=None), EITHER, "pass antiquant_scale"),
     ("scale without int8", dense(antiquant_scale=vector(2, 32, dtype=F16)), EITHER, "antiquant_scale"),
     ("offset without scale", dense(antiquant_offset=vector(2, 32, dtype=F16)), EITHER, "antiquant_scale"),

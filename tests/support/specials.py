@@ -1,4 +1,4 @@
-"""Specialisations of the shipped operator, compiled once a test run."""
+"""Specializations of the shipped operator, compiled once a test run."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from functools import lru_cache
 
 from attndsl.api import ops
 from attndsl.compiler.compile import Compiled, compile_operator
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 
 
 @lru_cache(maxsize=64)
-def compiled(bucket: int = 128, dtype: str = "float16", *features: str) -> Compiled:
-    special = Specialisation(dtype=dtype, bucket=bucket, features=frozenset(features))
+def compiled(padded_size: int = 128, dtype: str = "float16", *features: str) -> Compiled:
+    special = Specialization(dtype=dtype, padded_head_size=padded_size, features=frozenset(features))
     return compile_operator(ops.incre_flash_attention, special)

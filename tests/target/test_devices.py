@@ -14,7 +14,7 @@ from attndsl.compiler.compile import compile_operator
 from attndsl.compiler.stored_programs import entry_name
 from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.match.schedule_options import resolve
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec import Operator
 from attndsl.spec.errors import SpecError, UnknownTargetError
 from attndsl.spec.operator.loader import load, load_file, shipped_names
@@ -23,7 +23,7 @@ from attndsl.target.costs import cost_lines
 from tests.support.small_specs import decode_spec
 
 BODY = ("s = attend.scores(query, key)", 'op.output("out", attend.softmax(s) @ value, like=query)')
-SPECIAL = Specialisation(dtype="float16", bucket=64)
+SPECIAL = Specialization(dtype="float16", padded_head_size=64)
 
 
 @pytest.mark.parametrize("name", device_names())

@@ -18,7 +18,7 @@ from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.execute.execute import plan_of, written
 from attndsl.expr import Const
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.passes.pass_manager import PASSES, run_passes
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.program import Program, TilingField
@@ -33,7 +33,7 @@ Value = Array | tuple[Array, ...]
 @lru_cache(maxsize=1)
 def _shell() -> Compiled:
     """A kernel to take the operator's name, document and schedule from."""
-    return compile_operator(ops.incre_flash_attention, Specialisation(dtype="float16", bucket=64))
+    return compile_operator(ops.incre_flash_attention, Specialization(dtype="float16", padded_head_size=64))
 
 
 def made(

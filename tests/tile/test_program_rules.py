@@ -12,7 +12,7 @@ from attndsl.api import ops
 from attndsl.base.errors import InternalError
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.expr import Const, Expr, Symbol
-from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.target import Core, MemorySpace
 from attndsl.tile import verifier
 from attndsl.tile.buffers import ScalarArray
@@ -41,7 +41,7 @@ from tests.support.devices import ARCHITECTURE, DEVICE
 @lru_cache(maxsize=1)
 def compiled() -> Compiled:
     features = frozenset({"attn_mask", "pse_shift"})
-    special = Specialisation(dtype="float16", bucket=128, features=features)
+    special = Specialization(dtype="float16", padded_head_size=128, features=features)
     return compile_operator(ops.incre_flash_attention, special)
 
 

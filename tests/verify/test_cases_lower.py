@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from attndsl.api import ops
-from attndsl.compiler.compile import _recognised, _stated, compile_operator
-from attndsl.compiler.prepare_launch import specialisation_of
+from attndsl.compiler.compile import _recognized, _stated, compile_operator
+from attndsl.compiler.prepare_launch import specialization_of
 from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.lowering.errors import DoesNotFit
 from attndsl.lowering.lower import lower
@@ -21,23 +21,23 @@ from attndsl.verify.space.values import WORKLOAD
 OPERATORS = shipped_names()
 
 
-def check_lowers(operator, specialisation):
+def check_lowers(operator, specialization):
     """Raises NotLowered for one that has no kernel; without the passes, which take most of the time."""
-    computation, interface = _recognised(operator, specialisation)
+    computation, interface = _recognized(operator, specialization)
     schedule = resolve(
         _stated(operator, required_options(computation)), operator.device, operator.schedule_lines
     )
     try:
         lower(computation, interface, schedule, operator.device)
     except (DoesNotFit, NamesTaken):  # another schedule or other names will do
-        compile_operator(operator, specialisation)
+        compile_operator(operator, specialization)
 
 
 def check_all_lower(cases):
     """Raises NotLowered for the first that has no kernel; how many kernels they need."""
-    wanted = {(call.operator, specialisation_of(call)) for call in (case.outline() for case in cases)}
-    for mode, specialisation in wanted:
-        check_lowers(mode, specialisation)
+    wanted = {(call.operator, specialization_of(call)) for call in (case.outline() for case in cases)}
+    for mode, specialization in wanted:
+        check_lowers(mode, specialization)
     return len(wanted)
 
 
@@ -53,7 +53,7 @@ def test_many_drawn_cases_lower(name):
 
 
 def latent_cases(most):
-    """Calls of quantised latent attention, with any number of channels as values."""
+    """Calls of quantized latent attention, with any number of channels as values."""
     operator, rng = ops.self_attention, np.random.default_rng(0)
     space = next(each for each in spaces(operator) if each.operator.name.endswith("pa_encoder"))
     for number in range(most):
@@ -65,7 +65,7 @@ def latent_cases(most):
             yield Case(operator, space, 0, number, assignment, integers)
 
 
-def test_values_of_quantised_latent_attention_are_whole_squares():
+def test_values_of_quantized_latent_attention_are_whole_squares():
     """As many channels as lower, and no others, are legal."""
     cases = list(latent_cases(40))
     sizes = {case.assignment["mlaVHeadSize"] for case in cases}

@@ -27,7 +27,7 @@ def judged(actual, result, *, bound=1e9, level=None, empty=None):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "keys", "dequantised", "bound"),
+    ("dtype", "keys", "dequantized", "bound"),
     [
         ("float16", 2047, False, 2**-8),
         ("float16", 2048, False, 2**-7),
@@ -38,8 +38,8 @@ def judged(actual, result, *, bound=1e9, level=None, empty=None):
         ("int8", 9999, True, 1),
     ],
 )
-def test_tolerances_of_the_contract(dtype, keys, dequantised, bound):
-    assert tolerance(dtype, keys, dequantised=dequantised) == bound
+def test_tolerances_of_the_contract(dtype, keys, dequantized, bound):
+    assert tolerance(dtype, keys, dequantized=dequantized) == bound
 
 
 def test_elementwise_bound(result):

@@ -1,10 +1,10 @@
-"""Indices and quantised results judged: what is wrong is seen, what rounding may do passes."""
+"""Indices and quantized results judged: what is wrong is seen, what rounding may do passes."""
 
 import numpy as np
 import pytest
 
 from attndsl.verify.judge.golden import Importance
-from attndsl.verify.judge.integral import compare_indices, compare_quantised
+from attndsl.verify.judge.integral import compare_indices, compare_quantized
 
 VALUES = np.array([[5.0, 4.0, 4.0 - 1e-7, 1.0, 0.5]])
 GOLDEN = np.array([[0, 1, 2]], np.int32)
@@ -53,7 +53,7 @@ def test_off_by_one_only_at_a_rounding_boundary():
     golden = np.rint(unrounded).astype(np.int8)
 
     def ok(*values):
-        return compare_quantised(np.array(values, np.int8), golden, unrounded, step, 2**-8).ok
+        return compare_quantized(np.array(values, np.int8), golden, unrounded, step, 2**-8).ok
 
     assert ok(1, 1, -3) and ok(2, 1, -2)
     assert not ok(1, 2, -3) and not ok(3, 1, -3) and not ok(0, 1, -3)
@@ -65,7 +65,7 @@ def test_slack_of_what_is_rounded_moves_the_boundary():
 
     def ok(*values):
         actual = np.array(values, np.int8)
-        return compare_quantised(actual, golden, unrounded, step, 2**-8, slack=slack).ok
+        return compare_quantized(actual, golden, unrounded, step, 2**-8, slack=slack).ok
 
     assert ok(2, 2) and ok(1, 4) and ok(1, -1)
     assert not ok(3, 1) and not ok(0, 1) and not ok(1, 5) and not ok(1, -2)

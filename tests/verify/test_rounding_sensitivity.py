@@ -17,7 +17,7 @@ TIE = 5.5
 
 
 def prompt(steps=None, scale=0.0):
-    """Quantised attention of two tokens that see each other. Their scores are 0 and ``-scale``; without
+    """Quantized attention of two tokens that see each other. Their scores are 0 and ``-scale``; without
     ``steps``, which are those of the two heads, steps come from the probabilities."""
     rows, heads, offline = 2, 2, steps is not None
     ones, zeros = np.ones(heads, np.float32), np.zeros(heads, np.int32)

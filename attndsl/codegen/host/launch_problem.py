@@ -21,7 +21,7 @@ from attndsl.codegen.names.identifiers import string
 from attndsl.compiler.compile import Compiled
 from attndsl.expr.argument_facts import DTYPE, dtype_of, kind_of, layout_of, split_of
 from attndsl.lowering.signature.host_scalars import CORES, dimension, fold_name, folds_of, length_count
-from attndsl.lowering.signature.specialisation import feature_names
+from attndsl.lowering.signature.specialization import feature_names
 from attndsl.spec.contract.arguments import TensorSpec
 
 

@@ -170,7 +170,7 @@ def _result_dtypes(output: OutputSpec, column: dict[str, str]) -> list[str]:
 def _takes(compiled: Compiled, column: dict[str, str]) -> bool:
     """Whether a kernel reads and writes these dtypes; bytes are bytes, and what it does not take is free."""
     io = io_tensor(compiled.operator).name
-    if column[io] != compiled.specialisation.dtype:
+    if column[io] != compiled.specialization.dtype:
         return False
     for tensor in compiled.program.parameters:
         dtype = column[tensor.name]

@@ -28,7 +28,7 @@ def io_tensor(operator: Operator) -> TensorSpec:
 
 
 def head_size(operator: Operator) -> Expr:
-    """The size that kernels are specialised on by its bucket, the next multiple of a fractal."""
+    """The size that kernels are specialized on, padded to the next multiple of a fractal."""
     return operator.axis_extents["D"]
 
 
@@ -63,7 +63,7 @@ def counted(operator: Operator, symbol: str) -> tuple[Any, ...]:
         return {"dtype": tuple(spec.dtypes), "layout": tuple(spec.layouts)}.get(kind, ())
     param = operator.find_param(symbol)
     if param is None:
-        raise InternalError(f"kernels cannot be specialised on '{symbol}'")
+        raise InternalError(f"kernels cannot be specialized on '{symbol}'")
     return tuple(dict.fromkeys(param.choices.values())) if param.type is str else ()
 
 

@@ -26,7 +26,7 @@ from attndsl.lowering.signature.host_scalars import (
     layout_choice,
     length_count,
 )
-from attndsl.lowering.signature.specialisation import feature_names
+from attndsl.lowering.signature.specialization import feature_names
 from attndsl.spec.operator.operator import Operator
 
 

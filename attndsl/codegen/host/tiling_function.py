@@ -14,7 +14,7 @@ from itertools import groupby
 import networkx as nx
 
 from attndsl.expr import Binary, Const, Expr
-from attndsl.tile.program import earlier
+from attndsl.tile.program import tiling_field_ref
 
 _DIVISIONS = frozenset({"/", "//", "%", "ceil_div", "round_up", "floor_div", "floor_mod"})
 
@@ -83,7 +83,7 @@ def _order(variants: Mapping[str, Sequence[Assigned]]) -> list[str] | None:
     """The fields, each behind those that any of its expressions uses, else as they come first."""
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(variants)
-    names = {earlier(name).name: name for name in variants}
+    names = {tiling_field_ref(name).name: name for name in variants}
     for name, items in variants.items():
         used = {symbol for item in items for symbol in item.value.symbols()}
         graph.add_edges_from((names[symbol], name) for symbol in used if symbol in names)

@@ -36,9 +36,9 @@ from attndsl.expr import Binary, Compare, Expr, Logic, Select, Symbol, binary, c
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.signature.enum_parameters import enum_parameters
 from attndsl.lowering.signature.host_scalars import CORES, HOST, dimension, fold_name, folds_of
-from attndsl.lowering.signature.specialisation import feature_names, settings_of
+from attndsl.lowering.signature.specialization import feature_names, settings_of
 from attndsl.spec.operator.operator import Operator
-from attndsl.tile.program import TilingField, earlier
+from attndsl.tile.program import TilingField, tiling_field_ref
 from attndsl.tile.statements import DEVICE_MODE, SetCrossFlag
 
 BATCH_MODE = 1
@@ -174,7 +174,7 @@ def _spelled(kernels: Sequence[Compiled], words: Mapping[str, Words]) -> dict[st
     for compiled in kernels:
         fields = compiled.program.tiling
         found |= {name: f"problem.{member_of(name)}" for name in outside_names(fields)}
-        found |= {earlier(field.name).name: f"tiling.{field.name}" for field in fields}
+        found |= {tiling_field_ref(field.name).name: f"tiling.{field.name}" for field in fields}
     return found
 
 
@@ -196,7 +196,7 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
     legal = ", ".join(f"{i}: {name}" for i, name in enumerate(io.dtypes))
     yield Row("int64_t", dtype_member(operator), f"dtype of {io.name}; {legal}")
     yield Row("int64_t", HEAD_SIZE, comment(f"head size, {head_size(operator)}"))
-    if any(each.specialisation.value_bucket is not None for each in kernels):
+    if any(each.specialization.padded_value_size is not None for each in kernels):
         yield Row("int64_t", VALUE_SIZE, "head size of values")
     for feature in feature_names(operator):
         yield Row("int64_t", given_member(feature), f"whether {feature} is passed")
@@ -213,13 +213,13 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
 
 def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, object]:
     """The problem of a launch, member by member."""
-    operator, special = compiled.operator, compiled.specialisation
+    operator, special = compiled.operator, compiled.specialization
     found: dict[str, object] = {
         dtype_member(operator): io_tensor(operator).dtypes.index(special.dtype),
-        HEAD_SIZE: special.bucket,
+        HEAD_SIZE: special.padded_head_size,
     }
-    if special.value_bucket is not None:
-        found[VALUE_SIZE] = special.value_bucket
+    if special.padded_value_size is not None:
+        found[VALUE_SIZE] = special.padded_value_size
     for feature in feature_names(operator):
         found[given_member(feature)] = int(feature in special.features)
     words, settings = enum_parameters(operator), settings_of(operator, special)  # words are numbers already
@@ -266,7 +266,7 @@ def measured(expr: Expr) -> Expr:
 def outside_names(fields: Sequence[TilingField]) -> tuple[str, ...]:
     """Names that the host has to supply, in order of first use."""
     names: dict[str, None] = {}
-    known = {earlier(field.name).name for field in fields}
+    known = {tiling_field_ref(field.name).name for field in fields}
     for field in fields:
         for node in measured(field.value).walk():
             if isinstance(node, Symbol) and node.name not in known:

@@ -1,6 +1,6 @@
 """Kernels that share one text: their programs differ in one dtype alone, which is a template parameter.
 
-A kernel's twin is the specialisation in which float16 and bfloat16 have changed places. Whether the two share
+A kernel's twin is the specialization in which float16 and bfloat16 have changed places. Whether the two share
 a text is decided on their programs: these must be equal, statement by statement, but for tensors and buffers
 that are float16 in one and bfloat16 in the other. Where anything else differs, each has a text of its own.
 """
@@ -21,11 +21,11 @@ from attndsl.compiler.prepare_launch import compiled_for
 from attndsl.expr.argument_facts import DTYPE, asks
 from attndsl.lowering.errors import ScheduleError
 from attndsl.lowering.signature.kernel_names import kernel_suffix
-from attndsl.lowering.signature.specialisation import (
-    Specialisation,
+from attndsl.lowering.signature.specialization import (
+    Specialization,
     kernel_inputs,
     settings_of,
-    specialised_on,
+    specialized_on,
 )
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
@@ -46,12 +46,12 @@ class DtypeParameter:
     """The dtype in which a kernel and its twin differ.
 
     ``own``: which of ``DTYPES`` it is in this kernel; ``operands``: the tensors and buffers of this kernel's
-    program that have it; ``first``: of the two specialisations the one after which the text is named.
+    program that have it; ``first``: of the two specializations the one after which the text is named.
     """
 
     own: str
     operands: frozenset[Operand]
-    first: Specialisation
+    first: Specialization
 
 
 def dtype_parameter(compiled: Compiled) -> DtypeParameter | None:
@@ -62,7 +62,7 @@ def dtype_parameter(compiled: Compiled) -> DtypeParameter | None:
 def text_name(compiled: Compiled) -> str:
     """The namespace and file of a kernel's text, which its twin may share."""
     operator, parameter = compiled.operator, dtype_parameter(compiled)
-    special = compiled.specialisation if parameter is None else parameter.first
+    special = compiled.specialization if parameter is None else parameter.first
     suffix = kernel_suffix(operator, special)
     if parameter is not None and special.dtype in DTYPES:
         suffix = suffix.removeprefix(f"{special.dtype}_")
@@ -85,7 +85,7 @@ class _SameObject:
 @lru_cache(maxsize=128)
 def _parameter(key: _SameObject) -> DtypeParameter | None:
     compiled = key.compiled
-    own = compiled.specialisation
+    own = compiled.specialization
     other = twin(compiled.operator, own)
     if other is None:
         return None
@@ -102,8 +102,8 @@ def _parameter(key: _SameObject) -> DtypeParameter | None:
     return DtypeParameter(dtype, found, own if dtype == DTYPES[0] else other)
 
 
-def twin(operator: Operator, special: Specialisation) -> Specialisation | None:
-    """The specialisation in which float16 and bfloat16 have changed places; None if there is none, or if it
+def twin(operator: Operator, special: Specialization) -> Specialization | None:
+    """The specialization in which float16 and bfloat16 have changed places; None if there is none, or if it
     is the same."""
     values, present = settings_of(operator, special), kernel_inputs(operator, special.features)
     if _with_dtypes(operator, special, special.dtype, values) != special:
@@ -122,12 +122,12 @@ def twin(operator: Operator, special: Specialisation) -> Specialisation | None:
 
 
 def _with_dtypes(
-    operator: Operator, special: Specialisation, dtype: str, values: Mapping[str, Any]
-) -> Specialisation:
-    """A specialisation with other dtypes, those of ``values`` that make a difference."""
+    operator: Operator, special: Specialization, dtype: str, values: Mapping[str, Any]
+) -> Specialization:
+    """A specialization with other dtypes, those of ``values`` that make a difference."""
     present = kernel_inputs(operator, special.features)
-    buckets = (special.bucket, special.value_bucket or special.bucket)
-    dtypes = specialised_on(operator, present, values, dtype, buckets).settings
+    padded_sizes = (special.padded_head_size, special.padded_value_size or special.padded_head_size)
+    dtypes = specialized_on(operator, present, values, dtype, padded_sizes).settings
     settings = dict(pair for pair in dtypes if asks(pair[0])[0] == DTYPE)
     settings |= dict(pair for pair in special.settings if asks(pair[0])[0] != DTYPE)
     return replace(special, dtype=dtype, settings=tuple(sorted(settings.items(), key=lambda each: each[0])))

@@ -1,4 +1,4 @@
-"""A compiled specialisation as the data that the kernel templates print."""
+"""A compiled specialization as the data that the kernel templates print."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from attndsl.compiler.compile import Compiled
 from attndsl.expr import Const, Expr
 from attndsl.graph.branch_conditions import decisions
 from attndsl.lowering.signature.kernel_names import kernel_suffix
-from attndsl.lowering.signature.specialisation import (
-    Specialisation,
+from attndsl.lowering.signature.specialization import (
+    Specialization,
     feature_names,
     kernel_inputs,
     settings_of,
@@ -129,7 +129,7 @@ class KernelText:
     guard: str
     summary: str
     document: str
-    specialisation: tuple[str, ...]
+    specialization: tuple[str, ...]
     schedule: tuple[str, ...]
     pipeline: tuple[str, ...]
     arguments: tuple[str, ...]
@@ -162,18 +162,18 @@ def class_name(names: Names) -> str:
 
 
 def kernel_name(compiled: Compiled) -> str:
-    """The name of a compiled specialisation's kernel."""
-    return name_of(compiled.operator, compiled.specialisation)
+    """The name of a compiled specialization's kernel."""
+    return name_of(compiled.operator, compiled.specialization)
 
 
-def name_of(operator: Contract, special: Specialisation) -> str:
-    """The name that the kernel of a specialisation has."""
+def name_of(operator: Contract, special: Specialization) -> str:
+    """The name that the kernel of a specialization has."""
     suffix = plain(kernel_suffix(operator, special))
     return f"{names_of(operator).op}_{shortened(suffix, LONGEST_SUFFIX)}"
 
 
 def kernel_text(compiled: Compiled) -> KernelText:
-    """The kernel of a compiled specialisation."""
+    """The kernel of a compiled specialization."""
     program, parameter = compiled.program, dtype_parameter(compiled)
     spelling = Spelling(program, parameter.operands if parameter is not None else frozenset())
     decoding = item_decoding(program)
@@ -191,7 +191,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         guard=f"ATTNDSL_{text_name(compiled).upper()}_H",
         summary=comment(program.summary or compiled.operator.name),
         document=comment(compiled.operator.document),
-        specialisation=tuple(_specialisation(compiled)),
+        specialization=tuple(_specialization(compiled)),
         schedule=tuple(map(_choice, compiled.schedule_text.split("\n"))),
         pipeline=tuple(_pipeline(compiled.joint, shared.names)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
@@ -217,19 +217,22 @@ def kernel_text(compiled: Compiled) -> KernelText:
     )
 
 
-def _specialisation(compiled: Compiled) -> Iterator[str]:
+def _specialization(compiled: Compiled) -> Iterator[str]:
     """What calls of the kernel have in common, one line each."""
     operator, parameter = compiled.operator, dtype_parameter(compiled)
-    special = compiled.specialisation if parameter is None else parameter.first
+    special = compiled.specialization if parameter is None else parameter.first
     if parameter is None or special.dtype not in DTYPES:
         yield f"dtype {special.dtype}"
     if parameter is not None:
         used = (tensor.name for tensor in compiled.program.parameters if tensor in parameter.operands)
         yield comment(f"dtype {PARAMETER} of {', '.join(used)}: {' or '.join(DTYPES)}")
-    values, fractal = special.value_bucket or special.bucket, operator.device.architecture.fractal
+    values, fractal = (
+        special.padded_value_size or special.padded_head_size,
+        operator.device.architecture.fractal,
+    )
     sizes = dict.fromkeys((str(operator.axis_extents["D"]), str(operator.axis_extents["E"])))
-    for name, bucket in zip(sizes, (special.bucket, values), strict=False):
-        yield f"head size {comment(name)} from {bucket - fractal + 1} to {bucket}"
+    for name, padded_size in zip(sizes, (special.padded_head_size, values), strict=False):
+        yield f"head size {comment(name)} from {padded_size - fractal + 1} to {padded_size}"
     features = ", ".join(name for name in feature_names(operator) if name in special.features)
     if features:
         yield f"with {features}"
@@ -238,7 +241,7 @@ def _specialisation(compiled: Compiled) -> Iterator[str]:
             yield from map(comment, _setting(operator, special, name, value))
 
 
-def _setting(operator: Operator, special: Specialisation, name: str, value: Any) -> Iterator[str]:
+def _setting(operator: Operator, special: Specialization, name: str, value: Any) -> Iterator[str]:
     """What calls have in common by a setting: its value, or of a number what is asked of it."""
     param = operator.find_param(name)
     if param is None or param.choices or param.type not in (int, float):
@@ -265,7 +268,7 @@ def _pipeline(joint: Program, names: Mapping[str, str]) -> Iterator[str]:
     for loop in loops:
         if loop.stages[0].part:
             yield f"over {keys_of(loop.stages[0].part)}:"
-        if loop.paced:
+        if loop.back_pressure:
             yield "then, over the same tiles again:"
         for stage, lag in zip(loop.stages, loop.lags, strict=True):
             waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]

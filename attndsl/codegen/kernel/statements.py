@@ -1,4 +1,4 @@
-"""Statements of a synchronised tree as AscendC lines.
+"""Statements of a synchronized tree as AscendC lines.
 
 Stages become member functions; their parameters are the scalars they take from outside.
 """

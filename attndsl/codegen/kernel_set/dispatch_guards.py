@@ -32,8 +32,8 @@ from attndsl.expr.argument_facts import DTYPE, asks, dtype_of, given, kind_of, l
 from attndsl.graph.branch_conditions import decisions
 from attndsl.lowering.signature.enum_parameters import enums_as_numbers
 from attndsl.lowering.signature.kernel_signature import KernelSignature
-from attndsl.lowering.signature.specialisation import (
-    Specialisation,
+from attndsl.lowering.signature.specialization import (
+    Specialization,
     feature_names,
     kernel_inputs,
     settings_of,
@@ -71,21 +71,21 @@ class Selector:
 
 def selectors(compiled: Compiled) -> tuple[Selector, ...]:
     """What chooses a kernel among those of its operator."""
-    return selectors_of(compiled.operator, compiled.specialisation)
+    return selectors_of(compiled.operator, compiled.specialization)
 
 
 @lru_cache(maxsize=1024)
-def selectors_of(operator: Operator, special: Specialisation) -> tuple[Selector, ...]:
-    """What chooses the kernel of a specialisation, compiled or not."""
+def selectors_of(operator: Operator, special: Specialization) -> tuple[Selector, ...]:
+    """What chooses the kernel of a specialization, compiled or not."""
     io = io_tensor(operator).name
     dtype = io_tensor(operator).dtypes.index(special.dtype)
     fractal = operator.device.architecture.fractal
     found = [
         Selector(f"problem.{dtype_member(operator)} == {dtype}", value=_is(dtype_of(io), dtype)),
-        Selector(_within_bucket(HEAD_SIZE, special.bucket, fractal)),
+        Selector(_within_padded_size(HEAD_SIZE, special.padded_head_size, fractal)),
     ]
-    if special.value_bucket is not None:
-        found.append(Selector(_within_bucket(VALUE_SIZE, special.value_bucket, fractal)))
+    if special.padded_value_size is not None:
+        found.append(Selector(_within_padded_size(VALUE_SIZE, special.padded_value_size, fractal)))
     ignored = ignored_features(operator, special)
     for feature in feature_names(operator):
         if feature not in ignored:
@@ -99,11 +99,11 @@ def asked_symbols(kernels: Sequence[Compiled]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in kernels for item in selectors(each) for name in item.symbols))
 
 
-def _within_bucket(member: str, bucket: int, fractal: int) -> str:
-    return f"problem.{member} > {bucket - fractal} && problem.{member} <= {bucket}"
+def _within_padded_size(member: str, padded_size: int, fractal: int) -> str:
+    return f"problem.{member} > {padded_size - fractal} && problem.{member} <= {padded_size}"
 
 
-def _decisions(operator: Operator, special: Specialisation, more: frozenset[str]) -> tuple[Decision, ...]:
+def _decisions(operator: Operator, special: Specialization, more: frozenset[str]) -> tuple[Decision, ...]:
     present = kernel_inputs(operator, special.features | more)
     return _decisions_of(operator, present, tuple(settings_of(operator, special).items()))
 
@@ -117,7 +117,7 @@ def _decisions_of(
 
 
 @lru_cache(maxsize=1024)
-def ignored_features(operator: Operator, special: Specialisation) -> frozenset[str]:
+def ignored_features(operator: Operator, special: Specialization) -> frozenset[str]:
     """The optional tensors that a call may pass without being computed any differently."""
     settings, ignored = settings_of(operator, special), frozenset[str]()
     computed = operator.graph(kernel_inputs(operator, special.features), settings).key
@@ -133,7 +133,7 @@ def ignored_features(operator: Operator, special: Specialisation) -> frozenset[s
     return ignored
 
 
-def _decided(operator: Operator, special: Specialisation, ignored: frozenset[str]) -> Iterator[Selector]:
+def _decided(operator: Operator, special: Specialization, ignored: frozenset[str]) -> Iterator[Selector]:
     """The choices of the spec that are made as in this kernel."""
     interface = signature_of(operator, special)
     settled = _decisions(operator, special, frozenset())
@@ -151,7 +151,7 @@ def _decided(operator: Operator, special: Specialisation, ignored: frozenset[str
 
 
 def _contract(
-    operator: Operator, special: Specialisation, ignored: frozenset[str], asked: frozenset[str]
+    operator: Operator, special: Specialization, ignored: frozenset[str], asked: frozenset[str]
 ) -> tuple[Decision, ...]:
     """What the contract says of these symbols alone, for calls that pass what the kernel takes."""
     passed = kernel_inputs(operator, special.features)
@@ -232,7 +232,7 @@ def _narrow(
             continue
         legal = [each for each in contract if each[0].symbols() <= set(names)]
         if not _project(domains, names, (*group, *legal)):
-            legal = []  # the specialisation stands for calls with other values, which compute the same
+            legal = []  # the specialization stands for calls with other values, which compute the same
             _project(domains, names, group)
         _project(possible, names, legal)
         calls = [values for values in _combinations(names, domains) if _all_hold(legal, values)]

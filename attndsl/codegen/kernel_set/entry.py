@@ -1,4 +1,4 @@
-"""The kernel function of an operator: all its tensors, and the specialisation that the tiling key names."""
+"""The kernel function of an operator: all its tensors, and the specialization that the tiling key names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attndsl.compiler.compile import Compiled
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A specialisation: its key, the namespace of its text with the dtype that the text leaves open, the
+    """A specialization: its key, the namespace of its text with the dtype that the text leaves open, the
     arguments that it takes."""
 
     text: str
@@ -29,14 +29,14 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The specialisations of one io dtype, by CANN's name of it."""
+    """The specializations of one io dtype, by CANN's name of it."""
 
     dtype: str
     branches: tuple[Branch, ...]
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts of the specialisations."""
+        """The texts of the specializations."""
         return tuple(dict.fromkeys(branch.text for branch in self.branches))
 
 
@@ -61,12 +61,12 @@ class EntryText:
 
     @property
     def branches(self) -> tuple[Branch, ...]:
-        """All specialisations."""
+        """All specializations."""
         return tuple(branch for group in self.groups for branch in group.branches)
 
 
 def entry_text(kernels: Sequence[Compiled]) -> EntryText:
-    """The kernel function that dispatches to these specialisations."""
+    """The kernel function that dispatches to these specializations."""
     operator = kernels[0].operator
     names = names_of(operator)
     lists = tuple(names.address(item.spec.name) for item in names.tensors if is_unwrapped(item))
@@ -100,9 +100,9 @@ def _only(name: str) -> str:
 
 
 def _groups(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...]) -> Iterator[Group]:
-    """The specialisations by io dtype, in the order in which dtypes first come."""
-    for dtype in dict.fromkeys(each.specialisation.dtype for each in kernels):
-        same = tuple(each for each in kernels if each.specialisation.dtype == dtype)
+    """The specializations by io dtype, in the order in which dtypes first come."""
+    for dtype in dict.fromkeys(each.specialization.dtype for each in kernels):
+        same = tuple(each for each in kernels if each.specialization.dtype == dtype)
         yield Group(dtype_row(dtype).ge, tuple(_branches(same, names, lists)))
 
 

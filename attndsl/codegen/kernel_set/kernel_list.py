@@ -17,7 +17,7 @@ from attndsl.codegen.kernel.kernel import kernel_name
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.codegen.samples.device_files import kernel_path
 from attndsl.compiler.compile import Compiled
-from attndsl.lowering.signature.specialisation import Specialisation, feature_names
+from attndsl.lowering.signature.specialization import Specialization, feature_names
 from attndsl.spec.operator.operator import Operator
 
 KERNEL_LIST = "kernels.json"
@@ -29,12 +29,12 @@ class IllegalKernelList(UserError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ListedKernel:
-    """A kernel of a project: its name, tiling key and specialisation, and the file of its text."""
+    """A kernel of a project: its name, tiling key and specialization, and the file of its text."""
 
     name: str
     key: int
     file: str
-    special: Specialisation
+    special: Specialization
 
 
 def kernel_list(kernels: Sequence[Compiled]) -> str:
@@ -45,14 +45,14 @@ def kernel_list(kernels: Sequence[Compiled]) -> str:
 
 
 def _row(compiled: Compiled) -> dict[str, Any]:
-    operator, special = compiled.operator, compiled.specialisation
+    operator, special = compiled.operator, compiled.specialization
     return {
         "name": kernel_name(compiled),
         "key": tiling_key(compiled),
         "file": kernel_path(compiled),
         "dtype": special.dtype,
-        "head_size": special.bucket,
-        "value_size": special.value_bucket,
+        "head_size": special.padded_head_size,
+        "value_size": special.padded_value_size,
         "features": [name for name in feature_names(operator) if name in special.features],
         "settings": dict(special.settings),
     }
@@ -84,11 +84,11 @@ def read_kernel_list(operator: Operator, path: Path) -> tuple[ListedKernel, ...]
 
 
 def _listed(row: dict[str, Any]) -> ListedKernel:
-    special = Specialisation(
+    special = Specialization(
         dtype=row["dtype"],
-        bucket=int(row["head_size"]),
+        padded_head_size=int(row["head_size"]),
         features=frozenset(row["features"]),
-        value_bucket=None if row["value_size"] is None else int(row["value_size"]),
+        padded_value_size=None if row["value_size"] is None else int(row["value_size"]),
         settings=tuple(row["settings"].items()),
     )
     return ListedKernel(str(row["name"]), int(row["key"]), str(row["file"]), special)

@@ -1,4 +1,4 @@
-"""Which specialisations a user asks for, and those that an operator's project has by default.
+"""Which specializations a user asks for, and those that an operator's project has by default.
 
 By default there is a kernel for each optional tensor and for each value of what the computation depends on,
 each as near to the defaults of the contract as its constraints allow; combinations are asked for by name.
@@ -18,14 +18,14 @@ from attndsl.codegen.host.problem_members import head_size, io_tensor
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.expr import Compare, Const
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, kind_of
-from attndsl.lowering.signature.specialisation import (
-    Specialisation,
+from attndsl.lowering.preconditions import largest_head
+from attndsl.lowering.signature.specialization import (
+    Specialization,
     feature_names,
     features_told,
     kernel_inputs,
-    specialised_on,
+    specialized_on,
 )
-from attndsl.lowering.supported import largest_head
 from attndsl.spec.operator.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import spelled
@@ -48,7 +48,7 @@ class IllegalHeadSize(UserError, ValueError):
 
 
 class UnknownSetting(UserError, ValueError):
-    """A name that no kernel is specialised on."""
+    """A name that no kernel is specialized on."""
 
 
 class IllegalSetting(UserError, ValueError):
@@ -74,31 +74,33 @@ def chosen_mode(operator: Operator, request: KernelRequest) -> tuple[Operator, K
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One specialisation, and what it is there for: a feature, a setting's value, or nothing more."""
+    """One specialization, and what it is there for: a feature, a setting's value, or nothing more."""
 
     label: str
-    special: Specialisation
+    special: Specialization
 
 
-def wanted_specialisations(operator: Operator, request: KernelRequest) -> tuple[Wanted, ...]:
-    """What a request stands for, each specialisation once.
+def wanted_specializations(operator: Operator, request: KernelRequest) -> tuple[Wanted, ...]:
+    """What a request stands for, each specialization once.
 
     Raises:
         UnknownFeature, UnknownDtype, IllegalHeadSize, UnknownSetting, IllegalSetting: naming what is legal.
         NoLegalCall: the contract does not allow the combination.
     """
     dtypes = _dtypes(operator, request)
-    buckets = tuple(dict.fromkeys(_bucket(size, operator) for size in request.head_sizes))
+    padded_sizes = tuple(dict.fromkeys(_padded_size(size, operator) for size in request.head_sizes))
     asked = _asked(operator, request)
-    found: dict[Specialisation, Wanted] = {}
+    found: dict[Specialization, Wanted] = {}
     for dtype in dtypes:
         for label, values in asked:
             choice = legal_choice(operator, values, dtype)
             if choice is not None:
-                first = specialisation_of_choice(operator, choice, dtype, buckets[0])
-                for bucket in buckets:
-                    value_bucket = None if first.value_bucket is None else bucket
-                    special = replace(first, bucket=bucket, value_bucket=value_bucket)
+                first = specialization_of_choice(operator, choice, dtype, padded_sizes[0])
+                for padded_size in padded_sizes:
+                    padded_value_size = None if first.padded_value_size is None else padded_size
+                    special = replace(
+                        first, padded_head_size=padded_size, padded_value_size=padded_value_size
+                    )
                     found.setdefault(special, Wanted(label, special))
     if not found:
         named = ", ".join(
@@ -112,9 +114,13 @@ def wanted_specialisations(operator: Operator, request: KernelRequest) -> tuple[
     return tuple(found.values())
 
 
-def specialisation_of_choice(operator: Operator, choice: Choice, dtype: str, bucket: int) -> Specialisation:
-    """What the kernel of calls with this choice is specialised on."""
-    return specialised_on(operator, _inputs(operator, choice), choice.settings, dtype, (bucket, bucket))
+def specialization_of_choice(
+    operator: Operator, choice: Choice, dtype: str, padded_size: int
+) -> Specialization:
+    """What the kernel of calls with this choice is specialized on."""
+    return specialized_on(
+        operator, _inputs(operator, choice), choice.settings, dtype, (padded_size, padded_size)
+    )
 
 
 def _inputs(operator: Operator, choice: Choice) -> frozenset[str]:
@@ -123,7 +129,7 @@ def _inputs(operator: Operator, choice: Choice) -> frozenset[str]:
 
 
 def _asked(operator: Operator, request: KernelRequest) -> list[tuple[str, dict[str, Any]]]:
-    """Labels, and the values that a specialisation must have."""
+    """Labels, and the values that a specialization must have."""
     if not request.by_name:
         return list(_covering(operator))
     return [("", requested_values(operator, request))]
@@ -193,7 +199,7 @@ def _setting(operator: Operator, name: str, text: str) -> dict[str, Any]:
     if name not in legal or kind_of(name) == GIVEN:  # what is passed is told by features
         settable = sorted(each for each in legal if kind_of(each) != GIVEN)
         raise UnknownSetting(
-            f"--set {name}: {_meant(name, ['D', *settable])}kernels of {operator.name} are specialised on D, "
+            f"--set {name}: {_meant(name, ['D', *settable])}kernels of {operator.name} are specialized on D, "
             f"{', '.join(settable)}; "
             "sizes are run time, and optional tensors are named by --feature"
         )
@@ -261,7 +267,7 @@ def _dtypes(operator: Operator, request: KernelRequest) -> tuple[str, ...]:
     return request.dtypes or (io.dtypes if told is None else (told,))
 
 
-def _bucket(size: int, operator: Operator) -> int:
+def _padded_size(size: int, operator: Operator) -> int:
     largest = _largest_head_size(operator)
     if not 1 <= size <= largest:
         nearest = min(max(size, 1), largest)

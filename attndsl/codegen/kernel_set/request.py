@@ -13,7 +13,7 @@ DEFAULT_HEAD_SIZES = (128,)
 
 @dataclass(frozen=True, kw_only=True)
 class KernelRequest:
-    """Which specialisations are wanted; None stands for all that the spec enables.
+    """Which specializations are wanted; None stands for all that the spec enables.
 
     ``features``: the optional tensors of one kernel. ``settings``: values, as a user spells them, by the
     names of parameters, and ``dtype(x)``, ``layout(x)`` and ``split(x)`` of tensors.

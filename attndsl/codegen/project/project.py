@@ -11,7 +11,7 @@ from attndsl.base.errors import UserError
 from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.op_definition import check_told_apart
 from attndsl.codegen.kernel_set.dispatch_guards import Selector, selectors
-from attndsl.codegen.kernel_set.kernel_request import Wanted, chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import Wanted, chosen_mode, wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import comment
@@ -22,13 +22,13 @@ from attndsl.compiler.prepare_launch import compiled_for, keep_compiled
 from attndsl.compiler.stored_programs import parts_of, with_operator
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.kernel_names import check_kernel_names
-from attndsl.lowering.signature.specialisation import Specialisation, feature_names
+from attndsl.lowering.signature.specialization import Specialization, feature_names
 from attndsl.spec.operator.operator import Operator
 
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
-    """An operator's compiled specialisations and the features that no kernel covers yet.
+    """An operator's compiled specializations and the features that no kernel covers yet.
 
     ``requests``: what it was made for. ``reason``: why there is no kernel at all, where there is none.
     """
@@ -84,7 +84,7 @@ def plan_projects(operator: Operator, request: KernelRequest) -> tuple[Project, 
 
 def _has(operator: Operator, request: KernelRequest) -> bool:
     try:
-        return bool(wanted_specialisations(operator, request))
+        return bool(wanted_specializations(operator, request))
     except UserError:
         return False
 
@@ -114,7 +114,7 @@ def plan_project(operator: Operator, *requests: KernelRequest) -> Project:
             missing.setdefault(wanted.label, error)
             continue
         kernels.setdefault(selectors(compiled), compiled)
-    check_kernel_names(operator, (each.specialisation for each in kernels.values()))
+    check_kernel_names(operator, (each.specialization for each in kernels.values()))
     lacking = tuple(label for label in missing if label)
     if not kernels:
         reason = str(next(iter(missing.values())))
@@ -123,19 +123,19 @@ def plan_project(operator: Operator, *requests: KernelRequest) -> Project:
 
 
 def _asked(operator: Operator, requests: Sequence[KernelRequest]) -> list[tuple[Wanted, bool]]:
-    """What requests stand for, each specialisation once, and whether one asks for it by name."""
-    found: dict[Specialisation, tuple[Wanted, bool]] = {}
+    """What requests stand for, each specialization once, and whether one asks for it by name."""
+    found: dict[Specialization, tuple[Wanted, bool]] = {}
     for request in requests:
-        for wanted in wanted_specialisations(operator, request):
+        for wanted in wanted_specializations(operator, request):
             first, by_name = found.get(wanted.special, (wanted, False))
             found[wanted.special] = (first, by_name or request.by_name)
     return list(found.values())
 
 
-def _compiled(operator: Operator, specials: Sequence[Specialisation]) -> Iterator[Compiled | None]:
-    """The compiled specialisations, by several processes; None where one has no lowering."""
+def _compiled(operator: Operator, specials: Sequence[Specialization]) -> Iterator[Compiled | None]:
+    """The compiled specializations, by several processes; None where one has no lowering."""
 
-    def parts(special: Specialisation) -> bytes | None:
+    def parts(special: Specialization) -> bytes | None:
         try:
             return parts_of(compiled_for(operator, special))
         except NotLowered:

@@ -20,10 +20,10 @@ from attndsl.base.jobs import fork_map
 from attndsl.codegen.kernel_set.dispatch_guards import ignored_features
 from attndsl.codegen.kernel_set.kernel_request import legal_choice
 from attndsl.compiler.compile import Compiled
-from attndsl.compiler.prepare_launch import specialisation_of
+from attndsl.compiler.prepare_launch import specialization_of
 from attndsl.expr.argument_facts import LONGEST, kind_of, passed, split_of
 from attndsl.lowering.errors import ScheduleError
-from attndsl.lowering.signature.specialisation import feature_names, features_told, kernel_inputs
+from attndsl.lowering.signature.specialization import feature_names, features_told, kernel_inputs
 from attndsl.reference import run as reference
 from attndsl.spec.contract.arguments import DTYPES, TensorSpec
 from attndsl.spec.contract.layout import Array
@@ -136,7 +136,7 @@ def device_cases(kernels: Sequence[Compiled], each: int = 1) -> tuple[DeviceCase
 
 
 def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCase]:
-    operator, special = compiled.operator, compiled.specialisation
+    operator, special = compiled.operator, compiled.specialization
     space, found = CaseSpace(operator, _FEW_HEADS), 0
     settled = _settled(compiled)
     for attempt in range(ATTEMPTS):
@@ -161,7 +161,7 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
 
 def _sizes(compiled: Compiled, space: CaseSpace, *, smaller: bool) -> dict[str, Any]:
     """Head sizes as in the kernel, all other sizes small."""
-    operator, special, found = compiled.operator, compiled.specialisation, dict[str, Any]()
+    operator, special, found = compiled.operator, compiled.specialization, dict[str, Any]()
     head, values = (str(operator.axis_extents[axis]) for axis in "DE")
     for role, wanted in (_SMALLER if smaller else _SMALL).items():
         name = str(operator.axis_extents.get(role))
@@ -173,17 +173,17 @@ def _sizes(compiled: Compiled, space: CaseSpace, *, smaller: bool) -> dict[str, 
             found[name] = _nearest(legal, min(longest, _SMALLER_KEYS) if smaller else longest)
     if GROUP in space.variables:
         found[GROUP] = _nearest(space.variables[GROUP], _SMALL["G"])
-    found[head] = special.bucket
-    if special.value_bucket is not None:
+    found[head] = special.padded_head_size
+    if special.padded_value_size is not None:
         for name in (values, *_told_by(compiled, values)):
-            if name != head and special.value_bucket in space.variables.get(name, ()):
-                found[name] = special.value_bucket
+            if name != head and special.padded_value_size in space.variables.get(name, ()):
+                found[name] = special.padded_value_size
     return found
 
 
 def _told_by(compiled: Compiled, size: str) -> tuple[str, ...]:
     """The parameters that say a size which no tensor of the kernel shows."""
-    operator, special = compiled.operator, compiled.specialisation
+    operator, special = compiled.operator, compiled.specialization
     passed = [spec for spec in operator.tensors if not spec.optional or spec.name in special.features]
     default = operator.dims_by_name[size].default if size in operator.dims_by_name else None
     if default is None or any("E" in spec.axes for spec in passed):
@@ -193,7 +193,7 @@ def _told_by(compiled: Compiled, size: str) -> tuple[str, ...]:
 
 def _settled(compiled: Compiled) -> dict[str, Any]:
     """Presence and all that is chosen from a few values, as near to the contract's defaults as can be."""
-    operator, special = compiled.operator, compiled.specialisation
+    operator, special = compiled.operator, compiled.specialization
     told = frozenset(feature_names(operator)) - ignored_features(operator, special)
     wanted: dict[str, Any] = passed(told, special.features)
     choice = legal_choice(operator, wanted | dict(special.settings), special.dtype)
@@ -205,7 +205,7 @@ def _settled(compiled: Compiled) -> dict[str, Any]:
     pins |= {name: value for name, value in choice.settings.items() if name not in free and value is not None}
     present = choice.present
     if features_told(operator, present, choice.settings) != special.features:
-        # a tensor may be read beside integers alone, which no kernel is specialised on
+        # a tensor may be read beside integers alone, which no kernel is specialized on
         present = present | kernel_inputs(operator, special.features)
     return pins | passed((spec.name for spec in operator.tensors), present)
 
@@ -237,7 +237,7 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
     try:
         call = operator.bind(**{key: made(value) for key, value in recipes.items()})
         call.check_target()
-        fits = specialisation_of(call) == compiled.specialisation
+        fits = specialization_of(call) == compiled.specialization
     except (CallError, ScheduleError):
         return None
     if not fits:

@@ -18,7 +18,7 @@ RUNTIME = ("op_kernel/attndsl_kernel.h", "op_host/arithmetic.h")
 
 
 def kernel_path(compiled: Compiled) -> str:
-    """The file of a specialisation's text, in the project."""
+    """The file of a specialization's text, in the project."""
     return f"op_kernel/{text_name(compiled)}.h"
 
 

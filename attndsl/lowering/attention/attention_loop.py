@@ -12,15 +12,15 @@ from attndsl.tile.statements import Pipelined
 
 
 def attention_loop(context: Context, modifiers: Modifiers) -> Pipelined:
-    """The stages of a tile, the cube running ``lead`` tiles ahead of its weighted sums."""
-    lead = context.schedule.lead
+    """The stages of a tile. The scores run ``prefetch_distance`` tiles ahead of the weighted sums."""
+    prefetch_distance = context.schedule.prefetch_distance
     stages = (
         (widen_rows(context, context.keys), 0),
         (score_tile(context), 0),
         (softmax_tile(context, modifiers), 0),
         (widen_rows(context, context.values), 0),
-        (weighted_tile(context), lead),
-        (update_tile(context), lead),
+        (weighted_tile(context), prefetch_distance),
+        (update_tile(context), prefetch_distance),
     )
     present = [(stage, lag) for stage, lag in stages if stage is not None]
     return Pipelined(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.key_range import tile_bounds
-from attndsl.lowering.attention.scale_absorption import load_folded
+from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
@@ -46,13 +46,13 @@ class CubeBuffers:
 def cube_buffers(context: Context) -> CubeBuffers:
     """The buffers that the cube's stages share."""
     s, dtype, product, buffer = context.schedule, context.cube_dtype, context.product_dtype, context.buffer
-    bucket, value_bucket = context.signature.bucket, context.signature.value_bucket
+    padded_size, padded_value_size = context.signature.padded_head_size, context.signature.padded_value_size
     _check_depths(context)
-    wide, columns = min(s.base_k, bucket), min(s.base_n, value_bucket)
+    wide, columns = min(s.base_k, padded_size), min(s.base_n, padded_value_size)
     block = max(s.base_n * wide, s.base_k * columns)
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
-        query=buffer("queryL1", l1, dtype, s.max_rows * bucket, "query rows of the task, Nz"),
+        query=buffer("queryL1", l1, dtype, s.max_rows * padded_size, "query rows of the task, Nz"),
         key=buffer("keyL1", l1, dtype, s.base_n * wide, "key block, Nz", 2),
         prob=buffer("probL1", l1, dtype, s.max_rows * s.tile_k, "probabilities of a key tile, Nz", 2),
         value=buffer("valueL1", l1, dtype, s.base_k * columns, "value block, Nz", 2),
@@ -71,7 +71,7 @@ def _check_depths(context: Context) -> None:
     """
     s, signature = context.schedule, context.signature
     depth = int(fractal_depth(context.cube_dtype).value)
-    sizes = {"heads of": signature.bucket, "heads of values of": signature.value_bucket}
+    sizes = {"heads of": signature.padded_head_size, "heads of values of": signature.padded_value_size}
     sizes |= {"base_n": s.base_n, "base_k": s.base_k}
     for name, size in sizes.items():
         if size % depth:
@@ -101,7 +101,9 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
     target = ring or score_ring(context)
     place = SLOT * context.rows.rows_per_task(context) * size
     block = seq(
-        _over(context.bucket, context.base_k, lambda d0, width: _score_block(context, cols, d0, width)),
+        _over(
+            context.padded_head_size, context.base_k, lambda d0, width: _score_block(context, cols, d0, width)
+        ),
         Fixpipe(
             dst=target.region(place + _N0, TASK_ROWS, padded(cols), size),
             src=b.score.region(),
@@ -128,18 +130,18 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
 
 
 def with_query(context: Context, body: Statement) -> Statement:
-    """An item's ``body``, the query rows in L1 while it lasts; folded ones come with each tile."""
+    """An item's ``body``, the query rows in L1 while it lasts; absorbed ones come with each tile."""
     if context.keys.quantization is not None:
         return body
     return Alloc(buffers=(cube_buffers(context).query,), body=seq(load_query(context), body))
 
 
 def _with_query(context: Context, body: Statement) -> Statement:
-    """A tile's ``body``: vector cores fold queries within the loop over tiles, at the first."""
+    """A tile's ``body``: vector cores absorb the scale into queries in the loop over tiles, at the first."""
     if context.keys.quantization is None:
         return body
     query = cube_buffers(context).query
-    return Alloc(buffers=(query,), body=seq(load_folded(context, query, _PADDED_ROWS), body))
+    return Alloc(buffers=(query,), body=seq(load_absorbed_query(context, query, _PADDED_ROWS), body))
 
 
 def _over(extent: Named, step: Named, block: Callable[[Expr, Expr], Statement]) -> Statement:
@@ -193,7 +195,7 @@ def weighted_tile(context: Context) -> Stage:
         where=where,
     )
     columns = _over(
-        context.value_bucket, context.base_n, lambda d0, width: _weighted_columns(context, d0, width)
+        context.padded_value_size, context.base_n, lambda d0, width: _weighted_columns(context, d0, width)
     )
     body = seq(
         *tile_bounds(context),
@@ -213,7 +215,7 @@ def weighted_tile(context: Context) -> Stage:
 
 def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     where, b, depth = context.values.where, cube_buffers(context), Symbol("depth")
-    bucket = context.value_bucket
+    padded_size = context.padded_value_size
     over_keys = For(
         var=_K0,
         runs=True,
@@ -225,9 +227,9 @@ def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
         ),
         where=where,
     )
-    place = SLOT * context.rows.rows_per_task(context) * bucket
+    place = SLOT * context.rows.rows_per_task(context) * padded_size
     out = Fixpipe(
-        dst=out_ring(context).region(place + d0, TASK_ROWS, width, bucket),
+        dst=out_ring(context).region(place + d0, TASK_ROWS, width, padded_size),
         src=b.out.region(),
         m=_PADDED_ROWS,
         where=where,

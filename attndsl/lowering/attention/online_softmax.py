@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr
 from attndsl.lowering.attention.key_range import tile_bounds
-from attndsl.lowering.attention.requantize import keep_steps, quantise, spread_steps, whole_partial
+from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
@@ -41,7 +41,7 @@ def start_rows(context: Context) -> Stage:
     body = seq(
         Fill(dst=whole(b.row_max, 0, ROWS), value=LOWEST, where=where),
         Fill(dst=whole(b.row_sum, 0, ROWS), value=Const(0), where=where),
-        Fill(dst=whole(b.accumulator, 0, ROWS * context.value_bucket), value=Const(0), where=where),
+        Fill(dst=whole(b.accumulator, 0, ROWS * context.padded_value_size), value=Const(0), where=where),
     )
     if context.rows.may_be_empty():
         body = seq(If(condition=ROWS > 0, then=body))
@@ -73,7 +73,7 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
             Alloc(
                 buffers=(b.prob,),
                 body=seq(
-                    *(quantise(context, b, stat) if requantizes else rounded),
+                    *(quantize(context, b, stat) if requantizes else rounded),
                     *(_update_sum(context, stat) if sums_rounded else ()),
                     StoreRows(
                         dst=prob_ring(context).region(offset, chunk, KEYS, size),
@@ -123,29 +123,31 @@ def _update_sum(context: Context, stat: Expr) -> list[Statement]:
 
 def update_tile(context: Context) -> Stage:
     """``accumulator = accumulator * rescale + partial`` of one tile."""
-    where, bucket, b = context.where, context.value_bucket, vector_buffers(context)
+    where, padded_size, b = context.where, context.padded_value_size, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
-        offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * bucket
-        accumulator = whole(b.accumulator, r0 * bucket, chunk * bucket)
-        partial = whole(b.partial, 0, chunk * bucket)
+        offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * padded_size
+        accumulator = whole(b.accumulator, r0 * padded_size, chunk * padded_size)
+        partial = whole(b.partial, 0, chunk * padded_size)
         arrives, scale = b.partial, []
         if context.attention.requantize is not None:
-            arrives = whole_partial(context)
+            arrives = int32_partial(context)
             scale = [
-                Convert(dst=partial, src=whole(arrives, 0, chunk * bucket), mode="CAST_RINT", where=where),
+                Convert(
+                    dst=partial, src=whole(arrives, 0, chunk * padded_size), mode="CAST_RINT", where=where
+                ),
                 Note(text="partial = partial * step"),
                 spread_steps(context, b, SLOT * context.rows_per_vector + r0),
                 scale_rows(context, "Mul", b.partial, 0, b.row_blocks),
             ]
-        source = out_ring(context).region(offset, 1, chunk * bucket)
+        source = out_ring(context).region(offset, 1, chunk * padded_size)
         body = seq(
-            LoadRows(dst=whole(arrives, 0, chunk * bucket), src=source, where=where),
+            LoadRows(dst=whole(arrives, 0, chunk * padded_size), src=source, where=where),
             *scale,
             Note(text="accumulator = accumulator * rescale + partial"),
             broadcast(context, b.row_blocks, b.rescale, SLOT * context.rows_per_vector + r0),
-            scale_rows(context, "Mul", b.accumulator, r0 * bucket, b.row_blocks),
+            scale_rows(context, "Mul", b.accumulator, r0 * padded_size, b.row_blocks),
             Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
         )
         one = Alloc(buffers=(b.partial,), body=body)

@@ -31,15 +31,15 @@ _BLOCK = block_elements("float32")
 _C0 = Symbol("c0")
 
 
-def whole_scores(context: Context) -> Buffer:
-    """Scores as the cube leaves them."""
+def int32_scores(context: Context) -> Buffer:
+    """Integer scores, as the cube stores them."""
     s = context.schedule
     return context.in_ub("wholeScore", "int32", s.rows * s.tile_k, "integer scores of the rows", s.slots)
 
 
-def whole_partial(context: Context) -> Buffer:
-    """Weighted sums of a tile as the cube leaves them."""
-    s, elements = context.schedule, context.schedule.rows * context.signature.value_bucket
+def int32_partial(context: Context) -> Buffer:
+    """Integer weighted sums of a tile, as the cube stores them."""
+    s, elements = context.schedule, context.schedule.rows * context.signature.padded_value_size
     return context.in_ub("wholePartial", "int32", elements, "integer weighted sum of one tile", s.slots)
 
 
@@ -57,7 +57,7 @@ def keep_steps(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement
     ]
 
 
-def quantise(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement]:
+def quantize(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement]:
     """``prob = clip(round(score / step))``; fp16, which the way to int8 passes, holds it exactly."""
     s = context.schedule
     half = context.in_ub("probHalf", "float16", s.rows * s.tile_k, "integral probabilities in fp16")

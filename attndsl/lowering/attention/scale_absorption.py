@@ -1,13 +1,13 @@
 """Scale absorption: queries absorb the scale of each channel of quantized keys, scores the rest.
 
-    query . ((key + offset) * scale) = factor * (folded . key) + shift
-    folded = query * scale / factor,  shift = factor * sum(folded * offset)
+    query . ((key + offset) * scale) = factor * (absorbed . key) + shift
+    absorbed = query * scale / factor,  shift = factor * sum(absorbed * offset)
 
-for each row, where the factor is the power of two at or below max |query * scale|. Keys stay the integers
-that they are, which fp16 holds exactly; folded queries are rounded to fp16, where below 2 they neither
-overflow nor lose more than fp16 keys would, and nothing at all where scales are powers of two. The shift
-is that of the rounded ones, so that nothing cancels that would not cancel in ``key + offset``. The vector
-cores fold their rows at the first tile of an item; factors and shifts stay in the unified buffer.
+for each row, where the factor is the power of two at or below max |query * scale|. Keys stay integers, which
+fp16 holds exactly. Absorbed queries are rounded to fp16: they are below 2, so they do not overflow and lose
+no more than fp16 keys would, and nothing at all if scales are powers of two. The shift is computed from the
+rounded queries, so that nothing cancels that would not cancel in ``key + offset``. The vector cores absorb
+the scale into their rows at the first tile of an item; factors and shifts stay in the unified buffer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from attndsl.lowering.emit.row_operations import C0, broadcast, row_blocks
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import VectorBuffers, vector_buffers
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization, zero_tail
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer, GlobalTensor, Region
 from attndsl.tile.instructions import (
     Binary,
@@ -45,7 +45,7 @@ from attndsl.tile.instructions import (
     StoreRows,
     WithScalar,
 )
-from attndsl.tile.program import earlier
+from attndsl.tile.program import tiling_field_ref
 from attndsl.tile.statements import Alloc, For, If, Note, Statement, seq
 
 _ROW = Symbol("row")
@@ -65,16 +65,16 @@ def row_factors(context: Context) -> tuple[Buffer, ...]:
     return factor, context.in_ub("queryShift", "float32", rows, "shift of the scores of each row")
 
 
-def folded_query(context: Context) -> GlobalTensor:
-    """The folded rows of the item, vector to cube."""
-    elements = earlier(context.label("rowsPerTask")) * context.signature.bucket
+def absorbed_query(context: Context) -> GlobalTensor:
+    """The query rows of the item with the scale absorbed, vector to cube."""
+    elements = tiling_field_ref(context.label("rowsPerTask")) * context.signature.padded_head_size
     name, meaning = context.label("foldedQuery"), "query rows of an item, scale of the keys included"
     return context.inventory.tensor(name, context.cube_dtype, elements, "block", meaning)
 
 
-def load_folded(context: Context, target: Buffer, padded_rows: Expr) -> Statement:
-    """The folded rows to L1."""
-    source = folded_query(context).region(0, TASK_ROWS, context.head_dim, context.bucket)
+def load_absorbed_query(context: Context, target: Buffer, padded_rows: Expr) -> Statement:
+    """The absorbed query rows to L1."""
+    source = absorbed_query(context).region(0, TASK_ROWS, context.head_dim, context.padded_head_size)
     return LoadNz(dst=target.region(), src=source, padded_rows=padded_rows, where=context.rows.where)
 
 
@@ -92,8 +92,8 @@ def scale_scores(context: Context) -> list[Statement]:
     return found
 
 
-def fold_query(context: Context, quantization: ChannelQuantization) -> Statement:
-    """The rows of this vector core folded and stored, at the first tile of an item."""
+def absorb_scale(context: Context, quantization: ChannelQuantization) -> Statement:
+    """Absorbs the scale into the rows of this vector core and stores them, at the first tile of an item."""
     rows = chunks(
         ROWS, context.rows_per_step, lambda r0, chunk: _fold_step(context, quantization), context.rows.where
     )
@@ -102,13 +102,15 @@ def fold_query(context: Context, quantization: ChannelQuantization) -> Statement
 
 def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Statement]:
     b = vector_buffers(context)
-    lanes, bucket = quantization.lanes(context), context.signature.bucket
+    lanes, padded_size = quantization.lanes(context), context.signature.padded_head_size
     wide, elements = context.channel_rows, context.schedule.rows * lanes
-    folded = context.in_ub("queryFolded", context.cube_dtype, elements, "folded query rows")
+    absorbed = context.in_ub("queryFolded", context.cube_dtype, elements, "folded query rows")
     span = CHUNK * lanes
     store = StoreRows(
-        dst=folded_query(context).region((ROW_BEGIN + R0) * bucket, CHUNK, context.head_dim, context.bucket),
-        src=folded.region(0, CHUNK, context.head_dim, lanes),
+        dst=absorbed_query(context).region(
+            (ROW_BEGIN + R0) * padded_size, CHUNK, context.head_dim, context.padded_head_size
+        ),
+        src=absorbed.region(0, CHUNK, context.head_dim, lanes),
     )
     return [
         *context.rows.first_of_step(),
@@ -119,11 +121,11 @@ def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Stat
         broadcast(context, b.row_blocks, row_factors(context)[0], R0),
         _columns(wide, lanes, lambda part: _by_row("Div", part, b)),
         Alloc(
-            buffers=(folded,),
+            buffers=(absorbed,),
             body=seq(
-                Convert(dst=whole(folded, 0, span), src=whole(wide, 0, span), mode="CAST_RINT"),
+                Convert(dst=whole(absorbed, 0, span), src=whole(wide, 0, span), mode="CAST_RINT"),
                 store,
-                *_shift(context, quantization, b, wide, folded),
+                *_shift(context, quantization, b, wide, absorbed),
             ),
         ),
     ]
@@ -131,21 +133,27 @@ def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Stat
 
 def _times_scale(context: Context, quantization: ChannelQuantization, wide: Buffer) -> Statement:
     """The query rows of a step times the scale of each channel, to ``wide`` in fp32."""
-    name, bucket, lanes = context.rows.query.name, context.signature.bucket, quantization.lanes(context)
-    narrow = context.in_ub("queryRows", context.dtype, context.schedule.rows * bucket, "query rows")
+    name, padded_size, lanes = (
+        context.rows.query.name,
+        context.signature.padded_head_size,
+        quantization.lanes(context),
+    )
+    narrow = context.in_ub("queryRows", context.dtype, context.schedule.rows * padded_size, "query rows")
 
-    def load(run: Run) -> Statement:
-        target = narrow.region(run.row * bucket, run.rows, context.head_dim, bucket)
+    def load(run: RowRun) -> Statement:
+        target = narrow.region(run.row * padded_size, run.rows, context.head_dim, padded_size)
         source = context.rows.place(context, name, run, context.head_dim)
         return LoadRows(dst=target, src=source, where=context.rows.where)
 
-    row = whole(wide, _ROW * lanes, bucket)
+    row = whole(wide, _ROW * lanes, padded_size)
     scaled = seq(
-        Convert(dst=row, src=whole(narrow, _ROW * bucket, bucket), mode="CAST_NONE"),
-        Binary(op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "scale"), 0, bucket)),
+        Convert(dst=row, src=whole(narrow, _ROW * padded_size, padded_size), mode="CAST_NONE"),
+        Binary(
+            op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "scale"), 0, padded_size)
+        ),
     )
     body = seq(
-        context.rows.each_run(load, (narrow,), spread=context.rows.spreads(context, name)),
+        context.rows.each_run(load, (narrow,), spread=context.rows.has_nonzero_stride(context, name)),
         Note(text="query * scale"),
         For(var=_ROW, end=CHUNK, body=scaled, disjoint=(wide,), runs=True),
     )
@@ -173,21 +181,21 @@ def _largest(context: Context, b: VectorBuffers, wide: Buffer, lanes: int) -> li
 
 
 def _shift(
-    context: Context, quantization: ChannelQuantization, b: VectorBuffers, wide: Buffer, folded: Buffer
+    context: Context, quantization: ChannelQuantization, b: VectorBuffers, wide: Buffer, absorbed: Buffer
 ) -> list[Statement]:
-    """``shift = factor * sum(folded * offset)``."""
+    """``shift = factor * sum(absorbed * offset)``."""
     if quantization.offset is None:
         return []
     factor, shift = row_factors(context)
-    lanes, bucket = quantization.lanes(context), context.signature.bucket
+    lanes, padded_size = quantization.lanes(context), context.signature.padded_head_size
     span, step = CHUNK * lanes, whole(shift, R0, CHUNK)
-    row = whole(wide, _ROW * lanes, bucket)
+    row = whole(wide, _ROW * lanes, padded_size)
     times = Binary(
-        op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "offset"), 0, bucket)
+        op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "offset"), 0, padded_size)
     )
     return [
         Note(text="shift = factor * sum(folded * offset)"),
-        Convert(dst=whole(wide, 0, span), src=whole(folded, 0, span), mode="CAST_NONE"),
+        Convert(dst=whole(wide, 0, span), src=whole(absorbed, 0, span), mode="CAST_NONE"),
         For(var=_ROW, end=CHUNK, body=seq(times), disjoint=(wide,), runs=True),
         Fill(dst=whole(b.lanes, 0, CHUNK * REPEAT_LANES), value=Const(0)),
         _columns(wide, lanes, lambda part: _fold("Add", part, b)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, round_up
-from attndsl.lowering.attention.requantize import whole_scores
+from attndsl.lowering.attention.requantize import int32_scores
 from attndsl.lowering.attention.scale_absorption import scale_scores
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier, Modifiers
@@ -18,7 +18,7 @@ from attndsl.tile.statements import Alloc, For, If, Let, Note, Statement, seq
 
 def loaded_buffers(context: Context, modifiers: Modifiers) -> tuple[Buffer, ...]:
     """What is loaded with each chunk of rows: one lifetime."""
-    own = (whole_scores(context),) if context.cube_dtype == "int8" else ()
+    own = (int32_scores(context),) if context.cube_dtype == "int8" else ()
     return (*own, vector_buffers(context).score, *modifiers.row_loads)
 
 
@@ -27,7 +27,7 @@ def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list
     size, b = context.tile_keys, vector_buffers(context)
     arrives, widen = b.score, []
     if context.cube_dtype == "int8":
-        arrives = whole_scores(context)
+        arrives = int32_scores(context)
         widen = [Convert(dst=whole(b.score, 0, SPAN), src=whole(arrives, 0, SPAN), mode="CAST_RINT")]
     load = LoadRows(dst=arrives.region(0, CHUNK, KEYS, size), src=source, where=context.where)
     return [

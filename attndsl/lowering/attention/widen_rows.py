@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from attndsl.lowering.attention.key_range import tile_bounds
-from attndsl.lowering.attention.scale_absorption import fold_query
+from attndsl.lowering.attention.scale_absorption import absorb_scale
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.keys.dequantise import Dequantised
-from attndsl.lowering.keys.key_source import KeySource, Wrapped
+from attndsl.lowering.keys.dequantize import Dequantized
+from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.target import Core
 from attndsl.tile.statements import Stage, seq
 
 
 def widen_rows(context: Context, source: KeySource) -> Stage | None:
     """The stage for a tile of keys or values; None where they are not quantized."""
-    while isinstance(source, Wrapped) and not isinstance(source, Dequantised):
+    while isinstance(source, KeySourceAdapter) and not isinstance(source, Dequantized):
         source = source.inner
-    if not isinstance(source, Dequantised):
+    if not isinstance(source, Dequantized):
         return None
     widened = source.widen(context)
     body = seq(*tile_bounds(context), widened)
     doc = f"One tile of {source.name} from int8 to {context.cube_dtype}, for the cube to load."
     if source.role == "key":
-        body = seq(fold_query(context, source.quantization), body)
+        body = seq(absorb_scale(context, source.quantization), body)
         doc += " Before the first, the query rows take the scale of its channels."
     return Stage(
         name=context.label(f"Widen{'Keys' if source.role == 'key' else 'Values'}"),

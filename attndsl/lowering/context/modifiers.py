@@ -13,7 +13,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Statement
 
-Emit = Callable[[Context], list[Statement]]
+MakeStatements = Callable[[Context], list[Statement]]
 
 
 def _nothing(context: Context) -> list[Statement]:
@@ -38,10 +38,10 @@ class Modifier:
     tile_loads: tuple[Buffer, ...] = ()
     row_loads: tuple[Buffer, ...] = ()
     scratch: tuple[Buffer, ...] = ()
-    load_tile: Emit = field(default=_nothing)
-    prepare_tile: Emit = field(default=_nothing)
-    load_rows: Emit = field(default=_nothing)
-    apply: Emit = field(default=_nothing)
+    load_tile: MakeStatements = field(default=_nothing)
+    prepare_tile: MakeStatements = field(default=_nothing)
+    load_rows: MakeStatements = field(default=_nothing)
+    apply: MakeStatements = field(default=_nothing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,9 @@ class Modifiers:
     tile_loads: tuple[Buffer, ...]
 
 
-def together(attentions: list[tuple[Modifier, ...]], where: SourceLine) -> tuple[Modifiers, ...]:
+def share_loads_across_attentions(
+    attentions: list[tuple[Modifier, ...]], where: SourceLine
+) -> tuple[Modifiers, ...]:
     """The modifiers of each attention.
 
     Raises:

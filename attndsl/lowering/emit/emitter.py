@@ -84,18 +84,18 @@ class Emitter:
     # Sizes --------------------------------------------------------------------------------------------
 
     @property
-    def bucket(self) -> Named:
-        """Head size this kernel is specialised on, a multiple of 16; the true one is :attr:`head_dim`."""
+    def padded_head_size(self) -> Named:
+        """Head size this kernel is specialized on, a multiple of 16; the true one is :attr:`head_dim`."""
         meaning = "head size this kernel is specialised on, padded to 16"
-        return self.inventory.constant("headDimBucket", self.signature.bucket, meaning)
+        return self.inventory.constant("headDimBucket", self.signature.padded_head_size, meaning)
 
     @property
-    def value_bucket(self) -> Named:
-        """Head size of values and results this kernel is specialised on."""
+    def padded_value_size(self) -> Named:
+        """Head size of values and results this kernel is specialized on."""
         if self.signature.one_head_size:
-            return self.bucket
+            return self.padded_head_size
         meaning = "head size of values and results, padded to 16"
-        return self.inventory.constant("valueDimBucket", self.signature.value_bucket, meaning)
+        return self.inventory.constant("valueDimBucket", self.signature.padded_value_size, meaning)
 
     @property
     def head_dim(self) -> Symbol:
@@ -281,7 +281,7 @@ class Emitter:
     @property
     def channel_rows(self) -> Buffer:
         """Scratch for the rows of a step, channels of keys or of values in fp32, whole repeats."""
-        widest = max(self.signature.bucket, self.signature.value_bucket)
+        widest = max(self.signature.padded_head_size, self.signature.padded_value_size)
         lanes = -(-widest // LANES) * LANES
         meaning = "scratch: query rows times the scale, row sums times the offset"
         return self.in_ub("channelRows", "float32", self.schedule.rows * lanes, meaning)

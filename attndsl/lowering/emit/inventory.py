@@ -1,5 +1,6 @@
-"""What a kernel turns out to need while it is lowered: each tiling field, constant, buffer and workspace
-tensor once, in the order in which lowering rules first ask for it.
+"""Registry of tiling fields, constants, buffers and workspace of one kernel.
+
+Each has one entry, in the order in which lowering rules first ask for it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from attndsl.tile.program import BLOCK_INDEX, TilingField, tiling_scalar
 
 
 class Inventory:
-    """Collects the needs of one program."""
+    """The registry of one program."""
 
     def __init__(self) -> None:
         self._fields: dict[str, TilingField] = {}

@@ -31,18 +31,23 @@ def row_blocks(blocks: Buffer) -> Region:
 
 def scale_rows(emit: Emitter, op: str, target: Buffer, offset: Expr | int, blocks: Buffer) -> Statement:
     """``target[r, :] = target[r, :] op blocks[r]`` over the head size of values."""
-    bucket = emit.value_bucket
+    padded_size = emit.padded_value_size
 
     def columns(d0: Expr, width: Expr) -> Statement:
-        region = target.region(as_expr(offset) + d0, CHUNK, width, bucket)
+        region = target.region(as_expr(offset) + d0, CHUNK, width, padded_size)
         return Binary(op=op, dst=region, first=region, second=row_blocks(blocks), broadcast=True)
 
-    if int(bucket.value) <= LANES:
-        return columns(as_expr(0), bucket)
-    divides = int(bucket.value) % LANES == 0
-    width = REPEAT_LANES if divides else minimum(REPEAT_LANES, bucket - _D0)
+    if int(padded_size.value) <= LANES:
+        return columns(as_expr(0), padded_size)
+    divides = int(padded_size.value) % LANES == 0
+    width = REPEAT_LANES if divides else minimum(REPEAT_LANES, padded_size - _D0)
     return For(
-        var=_D0, end=bucket, step=REPEAT_LANES, body=seq(columns(_D0, width)), disjoint=(target,), runs=True
+        var=_D0,
+        end=padded_size,
+        step=REPEAT_LANES,
+        body=seq(columns(_D0, width)),
+        disjoint=(target,),
+        runs=True,
     )
 
 

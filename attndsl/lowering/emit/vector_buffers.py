@@ -34,7 +34,7 @@ class VectorBuffers:
 
 def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
-    s, ub, bucket = emit.schedule, emit.in_ub, emit.signature.value_bucket
+    s, ub, padded_size = emit.schedule, emit.in_ub, emit.signature.padded_value_size
     rows, tile = emit.rows_per_core, s.rows * s.tile_k
     return VectorBuffers(
         score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", s.slots),
@@ -46,6 +46,6 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
         row_max=ub("rowMax", "float32", rows, "running maximum of each row"),
         row_sum=ub("rowSum", "float32", rows, "running sum of each row"),
         rescale=ub("rescale", "float32", s.ring * rows, "exp(old max - new max) of the tiles in flight"),
-        accumulator=ub("accumulator", "float32", rows * bucket, "running weighted sum of each row"),
-        partial=ub("partial", "float32", s.rows * bucket, "weighted sum of one tile or split", s.slots),
+        accumulator=ub("accumulator", "float32", rows * padded_size, "running weighted sum of each row"),
+        partial=ub("partial", "float32", s.rows * padded_size, "weighted sum of one tile or split", s.slots),
     )

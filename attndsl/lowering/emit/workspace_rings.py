@@ -9,7 +9,7 @@ from attndsl.expr import Expr, select
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.units import block_elements
-from attndsl.tile.program import earlier
+from attndsl.tile.program import tiling_field_ref
 
 STATISTIC_LANES = block_elements("float32")
 """A row statistic in the workspace is a 32-byte block of equal fp32 lanes: any row can be addressed."""
@@ -30,11 +30,11 @@ def prob_ring(emit: Emitter) -> GlobalTensor:
 def out_ring(emit: Emitter) -> GlobalTensor:
     """Weighted sums of tiles, cube to vector."""
     meaning = "ring of weighted sums, cube to vector"
-    return _ring(emit, "outRing", emit.product_dtype, emit.signature.value_bucket, meaning)
+    return _ring(emit, "outRing", emit.product_dtype, emit.signature.padded_value_size, meaning)
 
 
 def _ring(emit: Emitter, name: str, dtype: str, row: int, meaning: str) -> GlobalTensor:
-    elements = emit.schedule.ring * earlier(emit.label("rowsPerTask")) * row
+    elements = emit.schedule.ring * tiling_field_ref(emit.label("rowsPerTask")) * row
     return emit.inventory.tensor(emit.label(name), dtype, elements, "block", meaning)
 
 
@@ -49,14 +49,14 @@ def partial_sum(emit: Emitter) -> GlobalTensor:
 
 
 def partial_out(emit: Emitter) -> GlobalTensor:
-    """Weighted sums of the key splits, unnormalised."""
-    return _partial(emit, "partialOut", emit.signature.value_bucket, "weighted sums of key splits")
+    """Weighted sums of the key splits, unnormalized."""
+    return _partial(emit, "partialOut", emit.signature.padded_value_size, "weighted sums of key splits")
 
 
 def _partial(emit: Emitter, name: str, row: int, meaning: str) -> GlobalTensor:
-    """Row ``split * rowTotal + identity`` belongs to one result row of one key split."""
-    splits = earlier(emit.label("splits"))
-    rows: Expr = splits * earlier("rowTotal")
+    """Row ``split * rowTotal + flat row index`` belongs to one result row of one key split."""
+    splits = tiling_field_ref(emit.label("splits"))
+    rows: Expr = splits * tiling_field_ref("rowTotal")
     if not emit.suffix:  # the only attention
         rows = select(splits > 1, rows, 0)  # none without a split
     return emit.inventory.tensor(emit.label(name), "float32", rows * row, "device", meaning)

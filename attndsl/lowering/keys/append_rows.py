@@ -12,7 +12,7 @@ from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, KV_HEAD, R0
 from attndsl.lowering.emit.shorthands import chunks
 from attndsl.lowering.keys.cached_rows import AppendedRows
-from attndsl.lowering.keys.key_source import KeySource, Wrapped
+from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.keys.stored_rows import Contiguous
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalRegion
@@ -29,7 +29,7 @@ def appended_sources(*sources: KeySource) -> tuple[AppendedRows, ...]:
 
 
 def _appended(source: KeySource) -> AppendedRows | None:
-    while isinstance(source, Wrapped) and not isinstance(source, AppendedRows):
+    while isinstance(source, KeySourceAdapter) and not isinstance(source, AppendedRows):
         source = source.inner
     return source if isinstance(source, AppendedRows) else None
 
@@ -41,7 +41,9 @@ def append_rows(emit: Emitter, sources: tuple[AppendedRows, ...]) -> Stage:
     overwrites = any(source.ring is not None for source in sources)
     doc = "New keys and values into their rows of the caches."
     where = sources[0].where
-    return Stage(name="AppendRows", core=Core.AIV, doc=doc, body=body, behind_all=overwrites, where=where)
+    return Stage(
+        name="AppendRows", core=Core.AIV, doc=doc, body=body, after_all_cores=overwrites, where=where
+    )
 
 
 def _rows_of(emit: Emitter, source: AppendedRows) -> Statement:
@@ -66,9 +68,9 @@ def _rows_of(emit: Emitter, source: AppendedRows) -> Statement:
 
 def _copy_row(emit: Emitter, source: AppendedRows) -> For:
     """A new row of all key/value heads, a few heads at a time."""
-    of_keys = (emit.head_dim, emit.bucket)
-    dim, bucket = of_keys if source.role == "key" else (emit.value_dim, emit.value_bucket)
-    elements = emit.schedule.rows * int(bucket.value)
+    of_keys = (emit.head_dim, emit.padded_head_size)
+    dim, padded_size = of_keys if source.role == "key" else (emit.value_dim, emit.padded_value_size)
+    elements = emit.schedule.rows * int(padded_size.value)
     staged = emit.in_ub(f"new{source.role.capitalize()}", emit.dtype, elements, "new rows")
 
     def heads(r0: Expr, chunk: Expr) -> list[Statement]:
@@ -76,7 +78,7 @@ def _copy_row(emit: Emitter, source: AppendedRows) -> For:
             pitch = emit.stride(rows.name, "K")
             return emit.gm(rows.name, rows.row_offset(emit, row), chunk, dim, pitch)
 
-        rows = staged.region(0, chunk, dim, bucket)
+        rows = staged.region(0, chunk, dim, padded_size)
         return [
             Let(symbol=KV_HEAD, value=R0),
             Alloc(

@@ -14,10 +14,10 @@ from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.keys.key_source import KeySource, Wrapped
+from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.keys.stored_rows import Contiguous
 from attndsl.lowering.rows.batch_extents import batch_scalar
-from attndsl.lowering.rows.row_segments import Segment, ToSegment, Turn, segments_by_turn
+from attndsl.lowering.rows.row_segments import Page, RowSegment, ToSegment, segments_by_page
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import If, Let, Statement, seq
 
@@ -28,7 +28,7 @@ _TURN, _OLD = Symbol("turn"), Symbol("cachedRows")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RingRows(Wrapped):
+class RingRows(KeySourceAdapter):
     """Row t in row ``t % size`` of another source."""
 
     inner: Contiguous
@@ -38,8 +38,8 @@ class RingRows(Wrapped):
         self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
         tensor, start = emit.parameter(self.name), self.inner.row_offset(emit, Const(0))
-        turn = Turn(tensor, _TURN, self.rows_of_turn(emit), start, self.inner.pitch(emit))
-        return segments_by_turn(turn, FIRST_KEY + n0, rows, body, touched, self.where)
+        page = Page(tensor, _TURN, self.rows_of_turn(emit), start, self.inner.pitch(emit))
+        return segments_by_page(page, FIRST_KEY + n0, rows, body, touched, self.where)
 
     def rows_of_turn(self, emit: Emitter) -> Expr:
         """Rows of the ring."""
@@ -47,7 +47,7 @@ class RingRows(Wrapped):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AppendedRows(Wrapped):
+class AppendedRows(KeySourceAdapter):
     """Rows of a cache below ``position``, rows that the call passes from there on."""
 
     inner: Contiguous | RingRows
@@ -80,7 +80,7 @@ class AppendedRows(Wrapped):
     def segments(
         self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        def behind_old(segment: Segment) -> Statement:
+        def behind_old(segment: RowSegment) -> Statement:
             return body(replace(segment, at=_OLD + segment.at))
 
         first_new = n0 - self.appended_at + _OLD
@@ -94,7 +94,7 @@ class AppendedRows(Wrapped):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowRows(Wrapped):
+class WindowRows(KeySourceAdapter):
     """Some rows of another source, under their own numbers."""
 
     start: nodes.Node

@@ -39,8 +39,10 @@ class ChannelQuantization:
 
     def lanes(self, emit: Emitter) -> int:
         """Lanes of a row in fp32: channels padded to whole repeats."""
-        bucket = emit.signature.bucket if self.role == "key" else emit.signature.value_bucket
-        return -(-bucket // LANES) * LANES
+        padded_size = (
+            emit.signature.padded_head_size if self.role == "key" else emit.signature.padded_value_size
+        )
+        return -(-padded_size // LANES) * LANES
 
     def wide(self, emit: Emitter, name: str) -> Buffer:
         """The scale or the offset, ``name``, in fp32."""
@@ -74,9 +76,11 @@ class ChannelQuantization:
             yield "offset", self.offset
 
     def _narrow(self, emit: Emitter, name: str) -> Buffer:
-        bucket = emit.signature.bucket if self.role == "key" else emit.signature.value_bucket
+        padded_size = (
+            emit.signature.padded_head_size if self.role == "key" else emit.signature.padded_value_size
+        )
         meaning = f"{name} of each channel of {self.role}s"
-        return emit.in_ub(f"{self.role}{name.capitalize()}Io", emit.dtype, bucket, meaning)
+        return emit.in_ub(f"{self.role}{name.capitalize()}Io", emit.dtype, padded_size, meaning)
 
 
 def with_quantization(

@@ -2,7 +2,7 @@
 
 A source knows nothing of what is computed with its rows; it tells how many a batch row has, and in which
 segments rows ``[n0, n0 + rows)`` of the running tile lie. stored_rows.py has those that read a tensor,
-cached_rows.py and dequantise.py those that make something of another source, source_rules.py the table of
+cached_rows.py and dequantize.py those that make something of another source, source_rules.py the table of
 graph nodes.
 """
 
@@ -17,7 +17,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization
 from attndsl.lowering.rows.batch_extents import batch_scalar
-from attndsl.lowering.rows.row_segments import Segment, ToSegment, load_matrix
+from attndsl.lowering.rows.row_segments import RowSegment, ToSegment, load_matrix
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions.cube import fractal_depth
 from attndsl.tile.statements import Statement
@@ -82,7 +82,7 @@ class KeySource(ABC):
     ) -> Statement:
         """Rows ``n0 .. n0 + rows - 1`` of the running tile to L1 in Nz, ``width`` columns from ``column``."""
 
-        def to_l1(segment: Segment) -> Statement:
+        def to_l1(segment: RowSegment) -> Statement:
             return load_matrix(emit, target, segment, self.image_rows(target, rows), column, width)
 
         return self.segments(emit, n0, rows, to_l1, (target,))
@@ -107,8 +107,8 @@ class KeySource(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wrapped(KeySource):
-    """Rows of another source, of which a class says only what is different.
+class KeySourceAdapter(KeySource):
+    """Rows of another source; a subclass overrides what is different.
 
     Attributes:
         inner: the other source.

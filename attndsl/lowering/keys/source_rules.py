@@ -10,7 +10,7 @@ from attndsl.expr import Expr
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.cached_rows import SourceOf, appended_rows, ring_rows, windowed_rows
-from attndsl.lowering.keys.dequantise import dequantised
+from attndsl.lowering.keys.dequantize import dequantized
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.keys.stored_rows import DenseRows, ListedRows, PackedRows, PagedRows
 from attndsl.lowering.match.stored_inputs import stored_in, stored_node, stored_plain
@@ -32,7 +32,7 @@ def key_source(rows: nodes.Rows, role: str, task_entry: Expr | None = None) -> K
         return key_source(rows, role, task_entry)
 
     if isinstance(stored_node(rows), nodes.Dequantize):
-        return dequantised(rows, role, inner)
+        return dequantized(rows, role, inner)
     rule = _SOURCES.get(type(rows))
     if rule is None:
         raise NotLowered(type(rows).__name__, rows.where)

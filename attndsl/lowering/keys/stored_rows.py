@@ -10,7 +10,7 @@ from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_KEY, KV_HEAD, own_rows
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.rows.batch_extents import batch_scalar, packed_start
-from attndsl.lowering.rows.row_segments import Segment, ToSegment, Turn, segments_by_turn
+from attndsl.lowering.rows.row_segments import Page, RowSegment, ToSegment, segments_by_page
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Let, PickTensor, Statement
 
@@ -84,7 +84,7 @@ class Contiguous(StoredRows):
     ) -> Statement:
         pitch = self.pitch(emit)
         offset = self.tile_start + n0 * pitch
-        return body(Segment(emit.parameter(self.name), Const(0), rows, offset, pitch))
+        return body(RowSegment(emit.parameter(self.name), Const(0), rows, offset, pitch))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,8 +191,8 @@ class PagedRows(StoredRows):
     ) -> Statement:
         size = emit.host(self.size, "rows of a block")
         start = self._block_start(emit)
-        turn = Turn(emit.parameter(self.name), _PAGE, size, start, self.pitch(emit))
-        return segments_by_turn(turn, FIRST_KEY + n0, rows, body, touched, self.where)
+        page = Page(emit.parameter(self.name), _PAGE, size, start, self.pitch(emit))
+        return segments_by_page(page, FIRST_KEY + n0, rows, body, touched, self.where)
 
     def _block_start(self, emit: Emitter) -> Expr:
         """Elements to the first row of block ``page`` of the batch row."""

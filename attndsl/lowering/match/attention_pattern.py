@@ -1,4 +1,4 @@
-"""Recognising the structure that the lowering rules cover: attention over one or more key sources.
+"""Recognizing the structure that the lowering rules cover: attention over one or more key sources.
 
     attention   softmax(modifiers(query . keys^T)) . values
     output      epilogue(attention), or epilogue(log-sum-exp merge of several attentions)
@@ -48,7 +48,7 @@ class Computation:
     selection: nodes.Output | None = None
 
 
-def recognise(outputs: tuple[nodes.Output, ...]) -> Computation:
+def recognize(outputs: tuple[nodes.Output, ...]) -> Computation:
     """The computation that the outputs ask for.
 
     Raises:

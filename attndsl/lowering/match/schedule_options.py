@@ -43,8 +43,8 @@ class Schedule:
     cores: int | str = "auto"
 
     @property
-    def lead(self) -> int:
-        """Tiles by which the scores run ahead of the weighted sums."""
+    def prefetch_distance(self) -> int:
+        """Tiles by which the scores run ahead of the weighted sums, the prefetch distance."""
         return self.ring - 1
 
     def rows_per_core(self, architecture: Architecture) -> int:

@@ -13,7 +13,7 @@ from attndsl.base.source_location import SourceLine
 from attndsl.expr import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.context.modifiers import Emit
+from attndsl.lowering.context.modifiers import MakeStatements
 from attndsl.lowering.emit.lookups import element, pitches
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, SPAN
 from attndsl.lowering.emit.shorthands import whole
@@ -29,7 +29,7 @@ from attndsl.lowering.operands.key_numbers import (
     row_lanes,
 )
 from attndsl.lowering.operands.row_values import has_keys, row_value
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer, Region, item_bytes
 from attndsl.tile.instructions import Convert, Fill, LoadRows, WithScalar
 from attndsl.tile.naming import camel
@@ -52,8 +52,8 @@ class KeyOperand:
     loads: tuple[Buffer, ...] = ()
     source: str = ""
     scratch: tuple[Buffer, ...] = ()
-    load: Emit = field(default=lambda context: [])
-    prepare: Emit = field(default=lambda context: [])
+    load: MakeStatements = field(default=lambda context: [])
+    prepare: MakeStatements = field(default=lambda context: [])
     compute: Compute
 
 
@@ -91,14 +91,14 @@ def _stored(context: Context, node: nodes.Node) -> KeyOperand:
     if "N" not in node.axes:
         raise NotLowered(f"scores and {node.name}, which has no query heads", node.where)
 
-    def load_run(context: Context, target: Buffer, run: Run) -> Statement:
+    def load_run(context: Context, target: Buffer, run: RowRun) -> Statement:
         rows = context.rows.place(context, node.name, run, KEYS)
         columns = context.gm(node.name, rows.offset + FIRST_KEY, run.rows, KEYS, rows.pitch)
         place = target.region(run.row * context.tile_keys, run.rows, KEYS, context.tile_keys)
         return LoadRows(dst=place, src=columns, where=node.where)
 
     def load(context: Context, target: Buffer) -> list[Statement]:
-        spread = context.rows.spreads(context, node.name)
+        spread = context.rows.has_nonzero_stride(context, node.name)
         return [context.rows.each_run(lambda run: load_run(context, target, run), (target,), spread=spread)]
 
     return _loaded(context, node, load, node.where, node.name)
@@ -134,7 +134,7 @@ def _whole_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Stateme
 
     along = {"N": "n", "Q": "i", "S": "i"}
 
-    def load_run(run: Run) -> Statement:
+    def load_run(run: RowRun) -> Statement:
         pitch = _pitch(context, node, along[run.along])
         return load(run.row, run.rows, Const(0) if run.rows.same(Const(1)) else pitch)
 

@@ -1,6 +1,6 @@
 """The epilogue: operations on complete rows before they are stored, one entry of a table for each kind.
 
-Rows arrive normalised, in fp32, and leave in the dtype of the result. A new kind of operation is an entry of
+Rows arrive normalized, in fp32, and leave in the dtype of the result. A new kind of operation is an entry of
 the table below and its test; a new elementwise operation is a line of operands/elementwise_ops.py.
 """
 
@@ -18,7 +18,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
 from attndsl.lowering.results.row_operations import EachRun, row_operation
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
 from attndsl.tile.instructions.units import block_elements
@@ -45,7 +45,7 @@ class EpilogueRule:
 
 
 def epilogue(context: Context, source: Buffer, offset: Expr, each_run: EachRun) -> Seq:
-    """A chunk of normalised rows at ``source[offset]``: the epilogue, then rounded and stored.
+    """A chunk of normalized rows at ``source[offset]``: the epilogue, then rounded and stored.
 
     Raises:
         NotLowered: for a node without a rule.
@@ -67,7 +67,7 @@ def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) 
     meaning = "finished rows in the dtype of the result"
     result = context.in_ub("result", dtype, s.rows * int(pitch.value), meaning, s.slots)
 
-    def store(run: Run) -> Statement:
+    def store(run: RowRun) -> Statement:
         target = context.rows.place(context, name, run, width)
         return StoreRows(dst=target, src=result.region(run.row * pitch, run.rows, width, pitch))
 
@@ -79,13 +79,13 @@ def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) 
 
 def _pitch(context: Context, dtype: str) -> Const:
     """Lanes of a row of the result: rows start on a block."""
-    bucket = context.value_bucket
-    padded = -(-int(bucket.value) // _INT8_BLOCK) * _INT8_BLOCK
-    return bucket if dtype != "int8" or padded == bucket.value else Const(padded)
+    padded_size = context.padded_value_size
+    padded = -(-int(padded_size.value) // _INT8_BLOCK) * _INT8_BLOCK
+    return padded_size if dtype != "int8" or padded == padded_size.value else Const(padded)
 
 
 def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
-    span = CHUNK * context.value_bucket
+    span = CHUNK * context.padded_value_size
     return Convert(
         dst=whole(result, 0, span), src=whole(source, offset, span), mode="CAST_RINT", where=context.where
     )
@@ -93,28 +93,28 @@ def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, p
 
 def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
     """Integral fp32 rows by way of fp16, which holds them exactly; row by row where rows get wider."""
-    bucket, span = context.value_bucket, CHUNK * pitch
+    padded_size, span = context.padded_value_size, CHUNK * pitch
     elements = context.schedule.rows * int(pitch.value)
     half = context.in_ub("resultHalf", "float16", elements, "integral results in fp16")
     row = Convert(
-        dst=whole(half, _ROW * pitch, bucket),
-        src=whole(source, offset + _ROW * bucket, bucket),
+        dst=whole(half, _ROW * pitch, padded_size),
+        src=whole(source, offset + _ROW * padded_size, padded_size),
         mode="CAST_RINT",
     )
     by_row = For(var=_ROW, end=CHUNK, body=seq(row), disjoint=(half,), runs=True)
     at_once = Convert(dst=whole(half, 0, span), src=whole(source, offset, span), mode="CAST_RINT")
     return seq(
-        at_once if pitch.same(bucket) else by_row,
+        at_once if pitch.same(padded_size) else by_row,
         Convert(dst=whole(result, 0, span), src=whole(half, 0, span), mode="CAST_RINT"),
     )
 
 
-def _quantise(
+def _quantize(
     context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
 ) -> list[Statement]:
     """``clip(round_half_even(x * scale + offset))``, integral in fp32 afterwards; fp16 holds it exactly."""
     assert isinstance(node, nodes.Quantize)
-    rows = whole(source, offset, CHUNK * context.value_bucket)
+    rows = whole(source, offset, CHUNK * context.padded_value_size)
     steps = [_by_channel(context, node.scale, "Mul", source, offset, each_run)]
     if node.offset is not None:
         steps.append(_by_channel(context, node.offset, "Add", source, offset, each_run))
@@ -132,22 +132,24 @@ def _by_channel(
 ) -> Statement:
     """``rows = rows op factor``, where the fp32 factor is one number or one a channel of each head."""
     tensor = stored_plain(factor)
-    bucket, name, s = context.value_bucket, tensor.name, context.schedule
-    rows = whole(source, offset, CHUNK * bucket)
+    padded_size, name, s = context.padded_value_size, tensor.name, context.schedule
+    rows = whole(source, offset, CHUNK * padded_size)
     one_for_all = context.stride(name, "E")
     number = Load(name, Const(0), scope=Scope.GLOBAL)
     scalar = WithScalar(op=f"{op}s", dst=rows, src=rows, scalar=number, where=factor.where)
     if isinstance(one_for_all, Const):
         return scalar
     meaning = "a factor of the rows"
-    loaded = context.in_ub("factorRows", "float32", s.rows * int(bucket.value), meaning, s.slots)
+    loaded = context.in_ub("factorRows", "float32", s.rows * int(padded_size.value), meaning, s.slots)
 
-    def load(run: Run) -> Statement:
-        target = loaded.region(run.row * bucket, run.rows, context.value_dim, bucket)
+    def load(run: RowRun) -> Statement:
+        target = loaded.region(run.row * padded_size, run.rows, context.value_dim, padded_size)
         return LoadRows(dst=target, src=context.rows.place(context, name, run, context.value_dim))
 
-    combine = Binary(op=op, dst=rows, first=rows, second=whole(loaded, 0, CHUNK * bucket), where=factor.where)
-    spread = context.rows.spreads(context, name, within="E")
+    combine = Binary(
+        op=op, dst=rows, first=rows, second=whole(loaded, 0, CHUNK * padded_size), where=factor.where
+    )
+    spread = context.rows.has_nonzero_stride(context, name, within="E")
     by_row = Alloc(buffers=(loaded,), body=seq(each_run(load, (loaded,), spread=spread), combine))
     return If(condition=one_for_all == 0, then=seq(scalar), otherwise=seq(by_row))
 
@@ -177,7 +179,7 @@ def _keeps_zeros(node: nodes.Node) -> bool:
 
 
 EPILOGUE_RULES: dict[type[nodes.Node], EpilogueRule] = {
-    nodes.Quantize: EpilogueRule(lower=_quantise, keeps_zeros=_keeps_zeros, rounds=True),
+    nodes.Quantize: EpilogueRule(lower=_quantize, keeps_zeros=_keeps_zeros, rounds=True),
     nodes.Elementwise: EpilogueRule(lower=row_operation),
     nodes.Replace: EpilogueRule(lower=_padded, keeps_zeros=lambda node: True),
     nodes.Cast: EpilogueRule(lower=_cast, keeps_zeros=lambda node: True, rounds=True),

@@ -1,6 +1,6 @@
 """The log-sum-exp merge of partial rows, once all vector cores have met (write_rows.py has the formula).
 
-Rows are taken by their identity, a step of neighbouring heads of one token at a time, whatever tasks they
+Rows are taken by their flat index, a step of neighbouring heads of one token at a time, whatever tasks they
 came from; statistics stay one block a row, as the workspace holds them.
 """
 
@@ -18,7 +18,7 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.lowering.results.epilogue_rules import epilogue
 from attndsl.lowering.results.write_rows import row_total
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, Fill, LoadRows, Unary, WithScalar
@@ -59,7 +59,7 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     body = seq(
         Fill(dst=_lanes(b.merged_max), value=LOWEST),
         Fill(dst=merged_sum, value=Const(0)),
-        Fill(dst=whole(accumulator, 0, CHUNK * context.value_bucket), value=Const(0)),
+        Fill(dst=whole(accumulator, 0, CHUNK * context.padded_value_size), value=Const(0)),
         *(_parts_of(each) for each in contexts),
         Note(text="result = accumulator / sum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=merged_sum, src=merged_sum, scalar=SMALLEST),
@@ -97,12 +97,12 @@ def _if_it_exists(context: Context, row: Statement) -> Statement:
 
 
 def _each_run(
-    body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+    body: Callable[[RowRun], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
 ) -> Seq:
     """The heads of a step: neighbours of one token."""
     if spread:
-        return seq(body(Run(Const(0), CHUNK, "N")))
-    one = seq(Let(symbol=HEAD, value=R0 + _ROW), body(Run(_ROW, Const(1), "N")))
+        return seq(body(RowRun(Const(0), CHUNK, "N")))
+    one = seq(Let(symbol=HEAD, value=R0 + _ROW), body(RowRun(_ROW, Const(1), "N")))
     return seq(For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True))
 
 
@@ -115,9 +115,11 @@ def _parts_of(context: Context) -> Statement:
 
 def _merge_one(context: Context) -> Seq:
     b, state = _blocks(context), vector_buffers(context)
-    bucket = context.value_bucket
+    padded_size = context.padded_value_size
     row = _PART * row_total(context) + _ROW0
-    accumulator, partial = (whole(buffer, 0, CHUNK * bucket) for buffer in (state.accumulator, state.partial))
+    accumulator, partial = (
+        whole(buffer, 0, CHUNK * padded_size) for buffer in (state.accumulator, state.partial)
+    )
     merged_max, merged_sum, part_max, part_sum, new_max, rescale = (
         _lanes(buffer)
         for buffer in (b.merged_max, b.merged_sum, b.part_max, b.part_sum, b.new_max, b.rescale)
@@ -126,7 +128,7 @@ def _merge_one(context: Context) -> Seq:
     body = seq(
         LoadRows(dst=part_max, src=partial_max(context).region(row * STATISTIC_LANES, 1, statistics)),
         LoadRows(dst=part_sum, src=partial_sum(context).region(row * STATISTIC_LANES, 1, statistics)),
-        LoadRows(dst=partial, src=partial_out(context).region(row * bucket, 1, CHUNK * bucket)),
+        LoadRows(dst=partial, src=partial_out(context).region(row * padded_size, 1, CHUNK * padded_size)),
         Note(text="newMax = max(mergedMax, partMax); both sides are rescaled to it and added"),
         Binary(op="Max", dst=new_max, first=merged_max, second=part_max),
         Binary(op="Sub", dst=rescale, first=merged_max, second=new_max),

@@ -19,7 +19,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, NumberForm, Operation
 from attndsl.lowering.operands.key_operands import takes_number
 from attndsl.lowering.operands.row_values import row_value
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, Fill, WithScalar
 from attndsl.tile.statements import Note, Seq, Statement, seq
@@ -35,7 +35,7 @@ class EachRun(Protocol):
     """Calls ``body`` for every run of the rows that are complete; as :meth:`RowSpace.each_run`."""
 
     def __call__(
-        self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+        self, body: Callable[[RowRun], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
     ) -> Seq: ...
 
 
@@ -49,7 +49,7 @@ def row_operation(
     """
     assert isinstance(node, nodes.Elementwise)
     operation = OPERATIONS[node.op]
-    rows = whole(source, offset, CHUNK * context.value_bucket)
+    rows = whole(source, offset, CHUNK * context.padded_value_size)
     if operation.own is not None:
         title = Note(text=f"result = {operation.of('result')}  ({node.where})")
         return [title, *operation.own(rows, lambda name: _beside(context, name, rows), node.where)]
@@ -60,8 +60,8 @@ def row_operation(
         of_call = partial(_of_call, context, node, other.value)
         return [title, *_with_number(context, node, other, rows, of_call)]
 
-    def one(run: Run) -> Statement:
-        row = whole(source, offset + run.row * context.value_bucket, context.value_bucket)
+    def one(run: RowRun) -> Statement:
+        row = whole(source, offset + run.row * context.padded_value_size, context.padded_value_size)
         return seq(*_with_number(context, node, other, row, lambda form: form(row_value(context, other))))
 
     return [title, each_run(one, (source,), spread=False)]
@@ -102,7 +102,7 @@ def _real(value: Expr | None) -> Expr:
 
 def _beside(context: Context, name: str, rows: Region) -> Region:
     """Scratch as long as ``rows``."""
-    elements = context.schedule.rows * int(context.value_bucket.value)
+    elements = context.schedule.rows * int(context.padded_value_size.value)
     buffer = context.in_ub(f"{name}OfRows", "float32", elements, f"{name} on the way to functions of results")
     return whole(buffer, 0, rows.cols)
 

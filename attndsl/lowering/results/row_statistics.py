@@ -13,7 +13,7 @@ from attndsl.lowering.emit.row_operations import broadcast
 from attndsl.lowering.emit.shorthands import chunks
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import StoreRows
@@ -58,7 +58,7 @@ def write_statistics(context: Context) -> Stage:
 def _store(context: Context, output: nodes.Output, leaving: Buffer) -> Statement:
     lanes = Const(STATISTIC_LANES)
 
-    def store(run: Run) -> Statement:
+    def store(run: RowRun) -> Statement:
         target = context.rows.place(context, output.name, run, lanes)
         return StoreRows(
             dst=target, src=leaving.region(run.row * lanes, run.rows, lanes, lanes), where=output.where

@@ -2,7 +2,7 @@
 
     sum_j p_j (value_j + offset) * scale = (sum_j p_j value_j + rowSum * offset) * scale
 
-once an item has seen all its keys, for rows that are not normalised yet. ``rowSum`` is that of the rounded
+once an item has seen all its keys, for rows that are not normalized yet. ``rowSum`` is that of the rounded
 probabilities, which the cube multiplied by, so that nothing cancels that would not in ``value + offset``; a
 row without keys has sum 0 and stays 0.
 """
@@ -47,9 +47,11 @@ def scale_sums(context: Context) -> Stage:
 
 
 def _step(context: Context, quantization: ChannelQuantization, r0: Expr) -> list[Statement]:
-    b, bucket = vector_buffers(context), context.value_bucket
-    row = whole(b.accumulator, (r0 + _ROW) * bucket, bucket)
-    times = Binary(op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "scale"), 0, bucket))
+    b, padded_size = vector_buffers(context), context.padded_value_size
+    row = whole(b.accumulator, (r0 + _ROW) * padded_size, padded_size)
+    times = Binary(
+        op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "scale"), 0, padded_size)
+    )
     scaled = For(var=_ROW, end=CHUNK, body=seq(times), disjoint=(b.accumulator,), runs=True)
     note = Note(text="accumulator = accumulator * scale")
     return [*_add_offset(context, quantization, r0), note, scaled]
@@ -58,12 +60,12 @@ def _step(context: Context, quantization: ChannelQuantization, r0: Expr) -> list
 def _add_offset(context: Context, quantization: ChannelQuantization, r0: Expr) -> list[Statement]:
     if quantization.offset is None:
         return []
-    b, bucket = vector_buffers(context), context.value_bucket
+    b, padded_size = vector_buffers(context), context.padded_value_size
     added = context.channel_rows
-    row, span = whole(added, _ROW * bucket, bucket), CHUNK * bucket
-    offset = whole(quantization.wide(context, "offset"), 0, bucket)
+    row, span = whole(added, _ROW * padded_size, padded_size), CHUNK * padded_size
+    offset = whole(quantization.wide(context, "offset"), 0, padded_size)
     copy = WithScalar(op="Adds", dst=row, src=offset, scalar=Const(0))
-    accumulator = whole(b.accumulator, r0 * bucket, span)
+    accumulator = whole(b.accumulator, r0 * padded_size, span)
     return [
         Note(text="accumulator = accumulator + rowSum * offset"),
         For(var=_ROW, end=CHUNK, body=seq(copy), disjoint=(added,), runs=True),

@@ -1,7 +1,7 @@
 """Complete rows: to the output, or as partials that are merged afterwards.
 
 The merge of partials, be they splits of one attention's keys or several attentions, is the log-sum-exp merge
-of flash decoding: with maxima m_i, sums l_i and unnormalised weighted sums o_i,
+of flash decoding: with maxima m_i, sums l_i and unnormalized weighted sums o_i,
 
     out = sum_i o_i exp(m_i - m) / sum_i l_i exp(m_i - m),  m = max_i m_i.
 """
@@ -18,7 +18,7 @@ from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.lowering.results.epilogue_rules import epilogue
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import StoreRows, WithScalar
@@ -46,12 +46,12 @@ def write_rows(context: Context) -> Stage:
         body = steps(_partial)
         doc = "Rows of a finished item: maxima, sums and weighted sums, to be merged behind all items."
     elif not may_split(context):
-        body = steps(_normalised)
+        body = steps(_normalized)
     else:
         doc = "Rows of a finished item: normalised to the output, or kept as a partial of their key split."
         unsplit = context.splits == 1
         body = If(
-            condition=unsplit, then=seq(steps(_normalised)), otherwise=seq(steps(_partial)), where=where
+            condition=unsplit, then=seq(steps(_normalized)), otherwise=seq(steps(_partial)), where=where
         )
     return Stage(
         name=context.label("WriteRows"),
@@ -63,14 +63,14 @@ def write_rows(context: Context) -> Stage:
     )
 
 
-def _normalised(context: Context) -> list[Statement]:
+def _normalized(context: Context) -> list[Statement]:
     """``accumulator / rowSum`` of a chunk, through the epilogue, stored.
 
     A row without keys has sum 0 and accumulator 0; the smallest normal number as sum gives its zeros.
     """
     b = vector_buffers(context)
     row_sum = whole(b.row_sum, R0, CHUNK)
-    offset = R0 * context.value_bucket
+    offset = R0 * context.padded_value_size
     return [
         Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),
@@ -81,8 +81,8 @@ def _normalised(context: Context) -> list[Statement]:
 
 
 def _partial(context: Context) -> list[Statement]:
-    """Maxima, sums and weighted sums of a chunk, each row where its identity says."""
-    b, bucket, s = vector_buffers(context), context.value_bucket, context.schedule
+    """Maxima, sums and weighted sums of a chunk, each row at its flat row index."""
+    b, padded_size, s = vector_buffers(context), context.padded_value_size, context.schedule
     lanes = Const(STATISTIC_LANES)
     leaving = tuple(
         context.in_ub(name, "float32", s.rows * STATISTIC_LANES, f"{meaning}, one block a row", s.slots)
@@ -95,11 +95,11 @@ def _partial(context: Context) -> list[Statement]:
     stored = (
         (partial_max(context), leaving[0], Const(0), lanes),
         (partial_sum(context), leaving[1], Const(0), lanes),
-        (partial_out(context), b.accumulator, R0 * bucket, bucket),
+        (partial_out(context), b.accumulator, R0 * padded_size, padded_size),
     )
 
-    def one_run(run: Run) -> Statement:
-        first, distance = context.rows.identity(context, run)
+    def one_run(run: RowRun) -> Statement:
+        first, distance = context.rows.flat_row_index(context, run)
         number = Let(symbol=_PARTIAL_ROW, value=SPLIT * row_total(context) + first)
 
         def store(tensor: GlobalTensor, source: Buffer, offset: Expr, width: Expr) -> Statement:

@@ -11,7 +11,7 @@ from attndsl.lowering.emit.loop_scalars import HEAD, QUERY, R0
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
 from attndsl.tile.instructions import Convert, Fill, StoreRows
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
@@ -31,12 +31,12 @@ def zero_padding(context: Context) -> Stage:
     Raises:
         NotLowered: batch rows are not padded: packed, or of one position each.
     """
-    s, where, pitch = context.schedule, context.where, as_expr(context.value_bucket)
-    name, size = context.computation.output.name, s.rows * context.signature.value_bucket
+    s, where, pitch = context.schedule, context.where, as_expr(context.padded_value_size)
+    name, size = context.computation.output.name, s.rows * context.signature.padded_value_size
     dtype = context.parameter(name).dtype
     if dtype == "int8":  # made of fp16, and rows start on a block
         block = context.architecture.block
-        pitch = Const(-(-context.signature.value_bucket // block) * block)
+        pitch = Const(-(-context.signature.padded_value_size // block) * block)
         size = s.rows * int(pitch.evaluate({}))
     wide = context.in_ub("zeroWide", "float16" if dtype == "int8" else "float32", size, "zeros")
     zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")
@@ -46,7 +46,7 @@ def zero_padding(context: Context) -> Stage:
 
     def one_step(r0: Expr, chunk: Expr) -> list[If | Let | StoreRows]:
         rows = zeros.region(0, chunk, context.value_dim, pitch)
-        place = context.rows.place(context, name, Run(Const(0), chunk, "N"), context.value_dim)
+        place = context.rows.place(context, name, RowRun(Const(0), chunk, "N"), context.value_dim)
         return [Let(symbol=HEAD, value=R0), StoreRows(dst=place, src=rows, where=where)]
 
     steps = chunks(heads, context.rows_per_step, lambda r0, chunk: list(one_step(r0, chunk)), where)

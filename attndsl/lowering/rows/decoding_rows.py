@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from attndsl.expr import Const, Expr
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, CHUNK, FIRST_HEAD, HEAD, HEADS, R0, ROW_BEGIN, TASK
-from attndsl.lowering.rows.row_space import RowSpace, Run
+from attndsl.lowering.rows.row_space import RowRun, RowSpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.program import earlier
+from attndsl.tile.program import tiling_field_ref
 from attndsl.tile.statements import For, Let, Seq, Statement, seq
 
 
@@ -39,7 +39,9 @@ class DecodingRows(RowSpace):
     # Tasks ----------------------------------------------------------------------------------------------
 
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
-        return heads, emit.signature.extents["B"] * earlier("kvHeads") * earlier("headTiles")
+        return heads, emit.signature.extents["B"] * tiling_field_ref("kvHeads") * tiling_field_ref(
+            "headTiles"
+        )
 
     def enter(self, emit: Emitter) -> list[Statement]:
         return [*self.enter_heads(TASK, BATCH), *self.enter_rows(HEADS)]
@@ -57,8 +59,8 @@ class DecodingRows(RowSpace):
     def first_of_step(self) -> list[Statement]:
         return self.enter_row(ROW_BEGIN + R0)
 
-    def runs(self, body: Callable[[Run], Statement], by_row: Callable[[], For]) -> Seq:
-        return seq(body(Run(Const(0), CHUNK, "N")))
+    def runs(self, body: Callable[[RowRun], Statement], by_row: Callable[[], For]) -> Seq:
+        return seq(body(RowRun(Const(0), CHUNK, "N")))
 
     def enter_row(self, row: Expr) -> list[Statement]:
         return [Let(symbol=HEAD, value=FIRST_HEAD + row)]

@@ -16,9 +16,9 @@ from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_HEAD, HEAD, HEADS, TASK
 from attndsl.lowering.match.attention_pattern import Attention, Computation, other_operand
 from attndsl.lowering.rows.decoding_rows import DecodingRows
-from attndsl.lowering.rows.row_space import RowSpace, Run
+from attndsl.lowering.rows.row_space import RowRun, RowSpace
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
-from attndsl.tile.program import earlier, tiling_scalar
+from attndsl.tile.program import tiling_field_ref, tiling_scalar
 from attndsl.tile.statements import Collect, For, Let, Seq, Statement, seq
 
 LIST_ENTRY, ROW_BATCH = Symbol("listEntry"), Symbol("rowBatch")
@@ -58,11 +58,16 @@ class GroupedRows(DecodingRows):
         add("batchRows", extents["B"], "batch rows")
         members = maximum(1, emit.schedule.max_rows // maximum(heads, 1))
         add("membersPerTask", members, "batch rows of a task, at most")
-        tiles = ceil_div(earlier("batchRows"), earlier("membersPerTask"))
+        tiles = ceil_div(tiling_field_ref("batchRows"), tiling_field_ref("membersPerTask"))
         add("memberTiles", tiles, "tasks that share the batch rows of a list entry")
         entries = extents[self.entries_axis]
-        tasks = entries * earlier("kvHeads") * earlier("headTiles") * earlier("memberTiles")
-        return heads * earlier("membersPerTask"), tasks
+        tasks = (
+            entries
+            * tiling_field_ref("kvHeads")
+            * tiling_field_ref("headTiles")
+            * tiling_field_ref("memberTiles")
+        )
+        return heads * tiling_field_ref("membersPerTask"), tasks
 
     def enter(self, emit: Emitter) -> list[Statement]:
         member_tiles = tiling_scalar("memberTiles")
@@ -104,7 +109,7 @@ class GroupedRows(DecodingRows):
     def first_of_step(self) -> list[Statement]:
         return []
 
-    def runs(self, body: Callable[[Run], Statement], by_row: Callable[[], For]) -> Seq:
+    def runs(self, body: Callable[[RowRun], Statement], by_row: Callable[[], For]) -> Seq:
         return seq(by_row())
 
     def enter_row(self, row: Expr) -> list[Statement]:

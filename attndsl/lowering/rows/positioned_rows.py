@@ -28,12 +28,12 @@ from attndsl.lowering.emit.loop_scalars import (
     TASK,
 )
 from attndsl.lowering.rows.batch_extents import batch_scalar, packed_start
-from attndsl.lowering.rows.row_space import RowSpace, Run
+from attndsl.lowering.rows.row_space import RowRun, RowSpace
 from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE
-from attndsl.tile.program import earlier, tiling_scalar
+from attndsl.tile.program import tiling_field_ref, tiling_scalar
 from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
 
 _QUERY_TILE, _QUERY_LENGTH = Symbol("queryTile"), Symbol("queryLength")
@@ -86,10 +86,15 @@ class PositionedRows(RowSpace):
         if self.whole_positions:
             queries = emit.architecture.aiv_per_aic * self._positions_per_core(emit, heads)
         add("queriesPerTask", queries, "query positions of a task, at most")
-        tiles = ceil_div(extents["Q"], earlier("queriesPerTask"))
+        tiles = ceil_div(extents["Q"], tiling_field_ref("queriesPerTask"))
         add("queryTiles", tiles, "tasks that share the query positions of a batch row")
-        tasks = extents["B"] * earlier("kvHeads") * earlier("headTiles") * earlier("queryTiles")
-        return heads * earlier("queriesPerTask"), tasks
+        tasks = (
+            extents["B"]
+            * tiling_field_ref("kvHeads")
+            * tiling_field_ref("headTiles")
+            * tiling_field_ref("queryTiles")
+        )
+        return heads * tiling_field_ref("queriesPerTask"), tasks
 
     def _positions_per_core(self, emit: Emitter, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
@@ -136,12 +141,12 @@ class PositionedRows(RowSpace):
         fits = (HEADS == 1) & (pitch <= emit.architecture.max_nd2nz_pitch)
         return If(condition=fits, then=seq(one_head), otherwise=seq(by_position))
 
-    def runs(self, body: Callable[[Run], Statement], by_row: Callable[[], For]) -> Seq:
+    def runs(self, body: Callable[[RowRun], Statement], by_row: Callable[[], For]) -> Seq:
         """Positions of one head are a run; of several heads each row is one."""
         same_head = seq(
             Let(symbol=HEAD, value=FIRST_HEAD),
             Let(symbol=QUERY, value=FIRST_QUERY + (ROW_BEGIN + R0)),
-            body(Run(Const(0), CHUNK, self.run_axis)),
+            body(RowRun(Const(0), CHUNK, self.run_axis)),
         )
         return seq(If(condition=HEADS == 1, then=same_head, otherwise=seq(by_row())))
 

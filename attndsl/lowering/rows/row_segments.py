@@ -17,7 +17,7 @@ _ROW = Symbol("row")
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class RowSegment:
     """Rows at an even pitch.
 
     Attributes:
@@ -33,17 +33,17 @@ class Segment:
     pitch: Expr
 
 
-ToSegment = Callable[[Segment], Statement]
+ToSegment = Callable[[RowSegment], Statement]
 """The statements for a segment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A stretch of rows that lie together, one of many of equal size: a page, a turn of a ring.
+class Page:
+    """Rows that are stored together, one of many runs of equal size: a page of a cache, a turn of a ring.
 
     Attributes:
-        tensor: where it is stored.
-        index: the running turn; rows ``index * size`` and on are in it.
+        tensor: the tensor that holds it.
+        index: the number of the running page, whose rows are ``index * size`` and on.
         start: elements to its first row. ``pitch``: elements from row to row.
     """
 
@@ -54,18 +54,18 @@ class Turn:
     pitch: Expr
 
 
-def segments_by_turn(
-    turn: Turn, first_row: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...], where: SourceLine
+def segments_by_page(
+    page: Page, first_row: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...], where: SourceLine
 ) -> Statement:
-    """``body`` for the segment that each turn has of rows ``first_row .. first_row + rows - 1``."""
-    index, size, first = turn.index, turn.size, Symbol("firstRow")
+    """``body`` for the segment of rows ``first_row .. first_row + rows - 1`` in each page."""
+    index, size, first = page.index, page.size, Symbol("firstRow")
     begin, end, offset = (Symbol(index.name + part) for part in ("Begin", "End", "Offset"))
     one = seq(
         Let(symbol=begin, value=maximum(index * size, first)),
         Let(symbol=end, value=minimum(index * size + size, first + rows)),
-        # Where a turn starts may be read from a table: once a turn, not in each copy of it.
-        Let(symbol=offset, value=turn.start + (begin - index * size) * turn.pitch),
-        body(Segment(turn.tensor, begin - first, end - begin, offset, turn.pitch)),
+        # The start of a page may be read from a table: once a page, not in each copy of it.
+        Let(symbol=offset, value=page.start + (begin - index * size) * page.pitch),
+        body(RowSegment(page.tensor, begin - first, end - begin, offset, page.pitch)),
     )
     turns = For(
         var=index,
@@ -80,7 +80,7 @@ def segments_by_turn(
 
 
 def load_matrix(
-    emit: Emitter, target: Buffer, segment: Segment, total_rows: Expr, column: Expr, width: Expr
+    emit: Emitter, target: Buffer, segment: RowSegment, total_rows: Expr, column: Expr, width: Expr
 ) -> Statement:
     """A segment of a row-major matrix to L1; row by row where its pitch exceeds what one copy can express.
 

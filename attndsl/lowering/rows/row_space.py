@@ -33,12 +33,12 @@ from attndsl.lowering.emit.loop_scalars import (
     ROWS,
     TASK_ROWS,
 )
-from attndsl.lowering.rows.row_segments import Segment, load_matrix
+from attndsl.lowering.rows.row_segments import RowSegment, load_matrix
 from attndsl.lowering.rows.scaled_query import ScaledQuery
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
-from attndsl.tile.program import SUB_BLOCK, earlier, tiling_scalar
+from attndsl.tile.program import SUB_BLOCK, tiling_field_ref, tiling_scalar
 from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
 
 _HEAD_TILE, _ROW = Symbol("headTile"), Symbol("row")
@@ -46,11 +46,11 @@ _AXES = ("B", "S", "N", "K", "Q")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """Rows of a vector step that a tensor stores at an even pitch.
+class RowRun:
+    """A run of rows of a vector step that a tensor stores at an even pitch.
 
     Attributes:
-        row: the first of them, within the step. ``rows``: how many.
+        row: the first row, within the step. ``rows``: the number of rows.
         along: the axis on which they follow each other.
     """
 
@@ -132,10 +132,10 @@ class RowSpace(ABC):
         add, extents = emit.inventory.field, emit.signature.extents
         add("kvHeads", extents["K"], "key/value heads")
         add("group", extents["N"] // extents["K"], "query heads of a key/value head")
-        most = minimum(earlier("group"), emit.schedule.max_rows)
+        most = minimum(tiling_field_ref("group"), emit.schedule.max_rows)
         add("headsPerTask", most, "query heads of a task, at most")
-        heads = earlier("headsPerTask")
-        tiles = ceil_div(earlier("group"), heads)
+        heads = tiling_field_ref("headsPerTask")
+        tiles = ceil_div(tiling_field_ref("group"), heads)
         add("headTiles", tiles, "tasks that share the query heads of a key/value head")
         return heads
 
@@ -171,8 +171,8 @@ class RowSpace(ABC):
     def may_be_empty(self) -> bool:
         """Whether a task can have no rows."""
 
-    def share(self, emit: Emitter) -> list[Statement]:
-        """The rows of the task that this vector core works on."""
+    def rows_of_this_aiv(self, emit: Emitter) -> list[Statement]:
+        """The rows of the task that this AIV works on."""
         half = Symbol("rowsPerCore")
         return [
             Let(symbol=half, value=self.rows_per_core(emit)),
@@ -203,7 +203,7 @@ class RowSpace(ABC):
     ) -> Statement:
         """The task's heads of one position, ``dim`` columns of each, as rows ``at`` and on in L1."""
         name, padded_rows = self.query.name, ROW_FRACTALS * FRACTAL_SIZE
-        segment = Segment(tensor, at, HEADS, offset, emit.stride(name, "N"))
+        segment = RowSegment(tensor, at, HEADS, offset, emit.stride(name, "N"))
         layouts = emit.signature.layouts[name].strides
         if not all(each.get("N", Const(0)).same(emit.signature.extents["D"]) for each in layouts):
             return load_matrix(emit, target, segment, padded_rows, Const(0), dim)
@@ -226,8 +226,8 @@ class RowSpace(ABC):
         """Where the row of a query head at a query position is, by axis."""
         return {"B": self.batch, "N": head, "K": KV_HEAD, "Q": query}
 
-    def spreads(self, emit: Emitter, tensor: str, within: str = "") -> bool:
-        """Whether the rows of a run are rows of their own in a tensor, in each of its layouts.
+    def has_nonzero_stride(self, emit: Emitter, tensor: str, within: str = "") -> bool:
+        """Whether a tensor has a nonzero stride on the axis of runs, in each of its layouts.
 
         ``within``: layouts without this axis do not count.
         """
@@ -235,7 +235,7 @@ class RowSpace(ABC):
         counted = [each for each in layouts if not within or _moves(each, within)]
         return all(_moves(each, self.run_axis) for each in counted)
 
-    def place(self, emit: Emitter, tensor: str, run: Run, cols: Expr) -> GlobalRegion:
+    def place(self, emit: Emitter, tensor: str, run: RowRun, cols: Expr) -> GlobalRegion:
         """The rows of a run in a tensor."""
         offset = self.offset(emit, tensor, HEAD, self.position)
         pitch: Expr = Const(0) if run.rows.same(Const(1)) else emit.stride(tensor, run.along)
@@ -248,7 +248,7 @@ class RowSpace(ABC):
         return []
 
     def each_run(
-        self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+        self, body: Callable[[RowRun], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
     ) -> Seq:
         """``body`` for every run of the step's rows, with the indices of its first row defined.
 
@@ -257,12 +257,12 @@ class RowSpace(ABC):
         """
 
         def by_row() -> For:
-            return self.each_row(lambda at: body(Run(at, Const(1), "N")), touched)
+            return self.each_row(lambda at: body(RowRun(at, Const(1), "N")), touched)
 
         return self.runs(body, by_row) if spread else seq(by_row())
 
     @abstractmethod
-    def runs(self, body: Callable[[Run], Statement], by_row: Callable[[], For]) -> Seq:
+    def runs(self, body: Callable[[RowRun], Statement], by_row: Callable[[], For]) -> Seq:
         """``body`` for every run of the step's rows; ``by_row``: the loop in which each row is a run."""
 
     def each_row(self, body: Callable[[Expr], Statement], touched: tuple[Buffer, ...] = ()) -> For:
@@ -285,8 +285,8 @@ class RowSpace(ABC):
         extents = emit.signature.extents
         return self.tokens(extents) * extents["N"]
 
-    def identity(self, emit: Emitter, run: Run) -> tuple[Expr, Expr]:
-        """The number of a run's first row among all result rows, and the distance to the next."""
+    def flat_row_index(self, emit: Emitter, run: RowRun) -> tuple[Expr, Expr]:
+        """The flat index of a run's first row among all result rows, and the distance to the next row."""
         heads = emit.host(emit.signature.extents["N"], "query heads", "queryHeads")
         return self.token(emit) * heads + HEAD, (heads if run.along != "N" else Const(1))
 

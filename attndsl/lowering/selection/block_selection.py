@@ -1,4 +1,4 @@
-"""The selection of key blocks, lowered: a second run over an item's tiles, once its rows are normalised.
+"""The selection of key blocks, lowered: a second run over an item's tiles, once its rows are normalized.
 
 Probabilities are ``exp(score - max) / sum`` with the final maximum and sum of each row, so the cube computes
 the scores of each tile again, into a ring of their own; the vector cores apply the same modifiers, add the
@@ -81,8 +81,8 @@ def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
             score_tile(context, score_ring(context, "scoreAgainRing"), "ScoreAgain"),
             _select_tile(context, modifiers),
         ),
-        lags=(0, context.schedule.lead),
-        paced=True,
+        lags=(0, context.schedule.prefetch_distance),
+        back_pressure=True,
         where=node.where,
     )
     return seq(

@@ -65,7 +65,7 @@ def window_sum(context: Context) -> nodes.WindowSum:
 def limits(context: Context) -> WindowLimits:
     """What the windows read around a tile."""
     found = window_limits(window_sum(context), context.signature.ranges)
-    assert found is not None, "supported.py has refused"
+    assert found is not None, "preconditions.py has refused"
     return found
 
 

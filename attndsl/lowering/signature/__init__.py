@@ -1,4 +1,4 @@
-"""What a kernel takes: specialisation parameters, arguments, strides, names of what only the host knows.
+"""What a kernel takes: specialization parameters, arguments, strides, names of what only the host knows.
 
 Knows an operator's declarations. Knows no schedule, and no call: values for a launch are the compiler's.
 """

@@ -1,6 +1,6 @@
-"""Names of kernels: the words of their specialisations.
+"""Names of kernels: the words of their specializations.
 
-A name is for readers; a kernel is found by its specialisation.
+A name is for readers; a kernel is found by its specialization.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Any
 
 from attndsl.expr.argument_facts import asks
 from attndsl.lowering.errors import KernelsOfOneName
-from attndsl.lowering.signature.specialisation import Specialisation, feature_names
+from attndsl.lowering.signature.specialization import Specialization, feature_names
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.specialization_parameters import spelled
 
 
-def kernel_suffix(operator: Contract, special: Specialisation) -> str:
+def kernel_suffix(operator: Contract, special: Specialization) -> str:
     """``float16_d128_attn_mask``: what tells a kernel's name from those of an operator's other kernels."""
     return "_".join(_words(operator, special))
 
 
-def check_kernel_names(operator: Contract, specials: Iterable[Specialisation]) -> None:
+def check_kernel_names(operator: Contract, specials: Iterable[Specialization]) -> None:
     """Hold the names of an operator's kernels, which are made together, to be different.
 
     Raises:
-        KernelsOfOneName: names of tensors and values of settings give two specialisations the same words.
+        KernelsOfOneName: names of tensors and values of settings give two specializations the same words.
     """
-    named: dict[str, Specialisation] = {}
+    named: dict[str, Specialization] = {}
     for special in specials:
         suffix = kernel_suffix(operator, special)
         first = named.setdefault(suffix, special)
@@ -53,11 +53,11 @@ def _setting_word(name: str, value: Any, dtype: str) -> str:
     return f"{argument}_{word}"
 
 
-def _words(operator: Contract, special: Specialisation) -> Iterator[str]:
+def _words(operator: Contract, special: Specialization) -> Iterator[str]:
     yield special.dtype
-    yield f"d{special.bucket}"
-    if special.value_bucket is not None:
-        yield f"e{special.value_bucket}"
+    yield f"d{special.padded_head_size}"
+    if special.padded_value_size is not None:
+        yield f"e{special.padded_value_size}"
     yield from (name for name in feature_names(operator) if name in special.features)
     for name, value in special.settings:
         word = _setting_word(name, _spelling(operator, name, value), special.dtype)
@@ -71,7 +71,13 @@ def _spelling(operator: Contract, name: str, value: Any) -> Any:
     return spelled(operator, name, value) if param is not None and param.choices else value
 
 
-def _told(special: Specialisation) -> tuple[object, ...]:
-    """What a name says, before it is words: equal where two specialisations may have one name."""
+def _told(special: Specialization) -> tuple[object, ...]:
+    """What a name says, before it is words: equal where two specializations may have one name."""
     settings = {(*pair, type(pair[1])) for pair in special.settings if _setting_word(*pair, special.dtype)}
-    return special.dtype, special.bucket, special.value_bucket, special.features, frozenset(settings)
+    return (
+        special.dtype,
+        special.padded_head_size,
+        special.padded_value_size,
+        special.features,
+        frozenset(settings),
+    )

@@ -14,7 +14,7 @@ from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Dequantize, Input, Node, Scores, WeightedSum
 from attndsl.lowering.signature.enum_parameters import EnumValues, enum_parameters, enums_as_numbers
 from attndsl.lowering.signature.host_scalars import fold_name
-from attndsl.lowering.signature.specialisation import kernel_inputs
+from attndsl.lowering.signature.specialization import kernel_inputs
 from attndsl.lowering.signature.tensor_layouts import (
     TensorLayout,
     legal_layouts,
@@ -36,7 +36,7 @@ class KernelSignature:
     """What the lowering needs to know of an operator besides its graph.
 
     Attributes:
-        bucket, value_bucket: head sizes the kernel is specialised on, multiples of 16.
+        padded_head_size, padded_value_size: padded head sizes the kernel is specialized on, multiples of 16.
         present: the tensors that calls pass.
         extents: size of each attention axis, over the operator's own names.
         parameters: global tensors in the kernel's argument order.
@@ -51,8 +51,8 @@ class KernelSignature:
     name: str
     summary: str
     dtype: str
-    bucket: int
-    value_bucket: int
+    padded_head_size: int
+    padded_value_size: int
     present: frozenset[str]
     extents: Mapping[str, Expr]
     parameters: tuple[GlobalTensor, ...]
@@ -78,12 +78,12 @@ class KernelSignature:
 def kernel_signature_of(
     operator: Operator,
     dtype: str,
-    bucket: int,
+    padded_head_size: int,
     features: frozenset[str],
-    value_bucket: int | None = None,
+    padded_value_size: int | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> KernelSignature:
-    """The operator's part of a lowering, for one specialisation.
+    """The operator's part of a lowering, for one specialization.
 
     ``settings``: values that the computation depends on; layouts among them exclude those of other axes.
     Lengths are always an argument of the kernel; a call without them passes a null pointer.
@@ -103,8 +103,8 @@ def kernel_signature_of(
         name=operator.name,
         summary=operator.summary,
         dtype=dtype,
-        bucket=bucket,
-        value_bucket=bucket if value_bucket is None else value_bucket,
+        padded_head_size=padded_head_size,
+        padded_value_size=padded_head_size if padded_value_size is None else padded_value_size,
         present=present,
         extents={
             axis: _without_folds(_settled(size, layouts, arguments))
@@ -190,7 +190,7 @@ def _folded(node: Logic) -> Expr:
 
 
 def _stored_int8(graph: Graph, dtype: str) -> frozenset[str]:
-    """The tensors of int8 numbers: dequantised where they are read, or multiplied as they are."""
+    """The tensors of int8 numbers: dequantized where they are read, or multiplied as they are."""
     sources: list[Node] = [node.source for node in graph.nodes if isinstance(node, Dequantize)]
     for node in graph.nodes if dtype == "int8" else ():
         if isinstance(node, Scores):

@@ -1,4 +1,4 @@
-"""The layouts that a tensor can have in one specialisation: their strides and shapes."""
+"""The layouts that a tensor can have in one specialization: their strides and shapes."""
 
 from __future__ import annotations
 

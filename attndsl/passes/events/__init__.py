@@ -1,1 +1,1 @@
-"""Events and barriers between the pipes of a core, derived from the buffers that instructions touch."""
+"""Events and barriers between the pipes of a core, derived from the buffers that instructions access."""

@@ -1,7 +1,7 @@
-"""Touches of a tree as bits, so that the race analysis works on integers.
+"""Access sets: the accesses of a tree as bits of an integer, for the race analysis.
 
-A touch is an instruction at a buffer, an instruction at a ring in global memory, or a wait at its event.
-Bit ``age * width + number``; behind the ages comes one block of ``width`` bits for touches that earlier
+An access is an instruction at a buffer, an instruction at a ring in global memory, or a wait at its event.
+Bit ``age * width + number``; after the ages comes one block of ``width`` bits for accesses that earlier
 iterations of a disjoint loop made.
 """
 
@@ -16,8 +16,8 @@ from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import Alloc, Barrier, SetCrossFlag, SetEvent, Statement
 
-Touches = int
-Touch = tuple[Instruction, Buffer | GlobalTensor]
+AccessSet = int
+Access = tuple[Instruction, Buffer | GlobalTensor]
 Group = tuple[Buffer, ...]
 
 
@@ -26,38 +26,38 @@ def is_ring(tensor: GlobalTensor) -> bool:
     return tensor.shared == "block"
 
 
-def _every(touch: Touch) -> bool:
+def _every(access: Access) -> bool:
     return True
 
 
-class TouchIndex:
-    """The touches of a tree, or those that are ``wanted``: each fares on its own, whichever others are there.
+class AccessIndex:
+    """The accesses of a tree, or the ``wanted`` ones. The analysis of one access never depends on another.
 
     Attributes:
-        width: how many touches there are. ``ages``: how many ages a touch may have.
-        of: an instruction's touches, of age 0. ``waits``: the same for an event's waits.
+        width: how many accesses there are. ``ages``: how many ages an access may have.
+        of: an instruction's accesses, of age 0. ``waits``: the same for an event's waits.
         of_pipe: everything a pipe does, of any age. ``pipes``: those the tree uses.
         clashing: what must be complete before an instruction starts: one of the two writes.
-        rings: touches of rings.
-        bit_of: the bit of each touch of an instruction, at age 0.
+        rings: accesses of rings.
+        bit_of: the bit of each access of an instruction, at age 0.
         events: one statement of each event, by name.
         slot_events: events with an id for each slot, by the group whose slots they follow.
     """
 
     def __init__(
-        self, tree: Statement, wanted: Callable[[Touch], bool] = _every, *, waits: bool = True
+        self, tree: Statement, wanted: Callable[[Access], bool] = _every, *, waits: bool = True
     ) -> None:
-        """``waits``: whether waits are touches of their events; else events that overrun are not found."""
+        """``waits``: whether waits are accesses of their events; else events that overrun are not found."""
         self._wanted, self._waits = wanted, waits
-        self._touches: list[Touch | None] = []
-        self._of_buffer: dict[Buffer, Touches] = {}
-        self._writes_of: dict[Buffer, Touches] = {}
-        self.of: dict[Instruction, Touches] = {}
-        self.bit_of: dict[Touch, Touches] = {}
-        self.waits: dict[str, Touches] = {}
+        self._accesses: list[Access | None] = []
+        self._of_buffer: dict[Buffer, AccessSet] = {}
+        self._writes_of: dict[Buffer, AccessSet] = {}
+        self.of: dict[Instruction, AccessSet] = {}
+        self.bit_of: dict[Access, AccessSet] = {}
+        self.waits: dict[str, AccessSet] = {}
         self.events: dict[str, SetEvent] = {}
-        self.rings: Touches = 0
-        mine: dict[Pipe, Touches] = {}
+        self.rings: AccessSet = 0
+        mine: dict[Pipe, AccessSet] = {}
         lifetimes: list[Group] = []
         for item in tree.inside():
             if isinstance(item, Instruction):
@@ -69,20 +69,20 @@ class TouchIndex:
                 mine.setdefault(item.pipe, 0)
             elif isinstance(item, Alloc) and item.buffers[0].slots > 1:
                 lifetimes.append(item.buffers)
-        self.width = len(self._touches)
+        self.width = len(self._accesses)
         self._groups: dict[Buffer, Group] = {buffer: group for group in lifetimes for buffer in group}
         self.ages = max((group[0].slots for group in lifetimes), default=1)
         self.pipes = tuple(pipe for pipe in Pipe if pipe in mine)
         self.of_pipe = {pipe: self.at_any_age(mine[pipe]) for pipe in self.pipes}
         self.clashing = {item: self._clashing(item) for item in self.of}
         self.slot_events = self._slot_events()
-        self._turning = {group: self._turn(group) for group in lifetimes}
+        self._rotations = {group: self._rotation(group) for group in lifetimes}
 
-    def _new(self, touch: Touch | None) -> Touches:
-        self._touches.append(touch)
-        return 1 << (len(self._touches) - 1)
+    def _new(self, access: Access | None) -> AccessSet:
+        self._accesses.append(access)
+        return 1 << (len(self._accesses) - 1)
 
-    def _number(self, item: Instruction) -> Touches:
+    def _number(self, item: Instruction) -> AccessSet:
         if item in self.of:
             return self.of[item]
         operands, found = _operands(item), 0
@@ -106,7 +106,7 @@ class TouchIndex:
             self.events[event.name] = event
             self.waits[event.name] = self._new(None) if self._waits else 0
 
-    def _clashing(self, item: Instruction) -> Touches:
+    def _clashing(self, item: Instruction) -> AccessSet:
         operands, found = _operands(item), 0
         for buffer in operands.writes:
             found |= self._of_buffer.get(buffer, 0)
@@ -122,7 +122,7 @@ class TouchIndex:
                 found.setdefault(self._groups[event.slot_of], []).append(name)
         return {group: tuple(names) for group, names in found.items()}
 
-    def _turn(self, group: Group) -> tuple[Touches, Touches]:
+    def _rotation(self, group: Group) -> tuple[AccessSet, AccessSet]:
         bits = self.of_buffers(group)
         for name in self.slot_events.get(group, ()):
             bits |= self.waits[name]
@@ -131,19 +131,19 @@ class TouchIndex:
             every |= bits << age * self.width
         return every, bits << (group[0].slots - 1) * self.width
 
-    def at_any_age(self, touches: Touches) -> Touches:
-        """Touches of age 0 at every age, and as those of other iterations of a disjoint loop."""
+    def at_any_age(self, accesses: AccessSet) -> AccessSet:
+        """Accesses of age 0 at every age, and as those of other iterations of a disjoint loop."""
         found = 0
         for age in range(self.ages + 1):
-            found |= touches << age * self.width
+            found |= accesses << age * self.width
         return found
 
     def ages_with_slots(self, event: SetEvent) -> bool:
         """Whether the event has an id for each slot of a group that has lifetimes."""
         return event.ids > 1 and event.slot_of in self._groups
 
-    def of_buffers(self, buffers: Iterable[Buffer]) -> Touches:
-        """All touches of some buffers, of age 0."""
+    def of_buffers(self, buffers: Iterable[Buffer]) -> AccessSet:
+        """All accesses of some buffers, of age 0."""
         found = 0
         for buffer in buffers:
             found |= self._of_buffer.get(buffer, 0)
@@ -156,22 +156,22 @@ class TouchIndex:
         assert event.slot_of is not None
         return max(event.ids, event.slot_of.slots)
 
-    def turning(self, group: Group) -> tuple[Touches, Touches]:
+    def rotation(self, group: Group) -> tuple[AccessSet, AccessSet]:
         """Bits that age with a group's lifetimes: of every age, and of the oldest."""
-        return self._turning[group]
+        return self._rotations[group]
 
-    def members(self, touches: Touches) -> Iterator[Touch]:
-        """The touches of a set, waits aside."""
-        while touches:
-            touch = self._touches[((touches & -touches).bit_length() - 1) % self.width]
-            if touch is not None:
-                yield touch
-            touches &= touches - 1
+    def members(self, accesses: AccessSet) -> Iterator[Access]:
+        """The accesses of a set, waits aside."""
+        while accesses:
+            access = self._accesses[((accesses & -accesses).bit_length() - 1) % self.width]
+            if access is not None:
+                yield access
+            accesses &= accesses - 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """What an instruction touches: buffers on the chip, and rings in global memory."""
+    """What an instruction accesses: buffers on the chip, and rings in global memory."""
 
     reads: tuple[Buffer, ...]
     writes: tuple[Buffer, ...]

@@ -1,12 +1,15 @@
-"""Events by which the lifetimes of a buffer group hand the slot on, whichever lifetime comes next.
+"""Events between the lifetimes of a buffer group (write-after-read, and write-after-write).
+
+Each event is primed before the loop, set after the last reader, waited for before the next writer, and
+drained at the end.
 
 A group may have several lifetimes (Alloc statements) that follow each other in any order: around a loop,
 or from one stage to another. So the events belong to the group. For each pipe q that some lifetime starts
-on, and each other pipe p that touches the group anywhere, there is an event p -> q "free". A lifetime that
-starts on q or is touched by p awaits it before its first touch and raises it behind p's last; the others
-leave it as it is. So each event is up between lifetimes; it starts raised, and is collected at the end.
+on, and each other pipe p that accesses the group anywhere, there is an event p -> q "free". A lifetime that
+starts on q or is accessed by p waits for it before its first access and sets it after p's last; the other
+lifetimes leave it alone. So each event is set between lifetimes.
 
-Where p might run ahead and raise the event before q has awaited it (p does not touch this lifetime, or q
+If p could run ahead and set the event before q has waited for it (p does not access this lifetime, or q
 does not start it), p first waits for q by an event q -> p "taken".
 """
 
@@ -26,9 +29,9 @@ from attndsl.tile.statements import Alloc, If, Seq, SetEvent, Statement, WaitEve
 
 @dataclass
 class _Pipes:
-    """The pipes that touch a group, and those that some lifetime starts on, in program order."""
+    """The pipes that access a group, and those that some lifetime starts on, in program order."""
 
-    touching: dict[Pipe, None] = field(default_factory=dict)
+    accessing: dict[Pipe, None] = field(default_factory=dict)
     first: dict[Pipe, None] = field(default_factory=dict)
 
 
@@ -36,19 +39,19 @@ def reuse_events(tree: Seq) -> Seq:
     """The tree with the events between lifetimes; some of them may be superfluous.
 
     Raises:
-        InternalError: a lifetime touches its buffers nowhere.
+        InternalError: a lifetime accesses its buffers nowhere.
     """
     groups: dict[Group, _Pipes] = {}
     for item in tree.walk():
         if isinstance(item, Alloc):
             pipes = groups.setdefault(item.buffers, _Pipes())
             pipes.first |= dict.fromkeys(_first_pipes(item))
-            pipes.touching |= dict.fromkeys(_touching(item.body, item.buffers))
+            pipes.accessing |= dict.fromkeys(_accessing(item.body, item.buffers))
 
     def change(statement: Statement) -> Statement:
         return _hand_on(statement, groups[statement.buffers]) if isinstance(statement, Alloc) else statement
 
-    return _prime_and_collect(as_seq(rewrite(tree, change) or tree))
+    return _prime_and_drain(as_seq(rewrite(tree, change) or tree))
 
 
 def wait_for(event: SetEvent) -> WaitEvent:
@@ -77,22 +80,22 @@ def first_of_each(tree: Seq) -> tuple[SetEvent, ...]:
 
 def _hand_on(lifetime: Alloc, pipes: _Pipes) -> Alloc:
     group, body = lifetime.buffers, list(lifetime.body.body)
-    touching = [_touching(child, group) for child in body]
-    start = next(index for index, found in enumerate(touching) if found)
+    accessing = [_accessing(child, group) for child in body]
+    start = next(index for index, found in enumerate(accessing) if found)
     first = _first_pipes(lifetime)
     waits: list[Statement] = []
     for target in pipes.first:
-        for source in (pipe for pipe in pipes.touching if pipe is not target):
-            touched = [index for index, found in enumerate(touching) if source in found]
-            if not touched and target not in first:
+        for source in (pipe for pipe in pipes.accessing if pipe is not target):
+            accessed = [index for index, found in enumerate(accessing) if source in found]
+            if not accessed and target not in first:
                 continue
             free, taken = (
                 _event(group, "Free", source, target),
                 _event(group, "Taken", target, source),
             )
             waits.append(wait_for(free))
-            last = touched[-1] if touched else len(body) - 1
-            if touched and target in first:
+            last = accessed[-1] if accessed else len(body) - 1
+            if accessed and target in first:
                 body[last] = seq(body[last], free)
             else:
                 waits.append(taken)
@@ -114,33 +117,33 @@ def _event(group: Group, what: str, source: Pipe, target: Pipe) -> SetEvent:
     )
 
 
-def _touching(statement: Statement, group: Group) -> dict[Pipe, None]:
+def _accessing(statement: Statement, group: Group) -> dict[Pipe, None]:
     found: dict[Pipe, None] = {}
-    for pipe, buffers in _touches(statement):
+    for pipe, buffers in _accesses(statement):
         if not buffers.isdisjoint(group):
             found[pipe] = None
     return found
 
 
 @kept
-def _touches(statement: Statement) -> tuple[tuple[Pipe, frozenset[Buffer]], ...]:
+def _accesses(statement: Statement) -> tuple[tuple[Pipe, frozenset[Buffer]], ...]:
     """The instructions inside, as the pipe and the buffers of each."""
     if isinstance(statement, Instruction):
         return ((statement.pipe, frozenset((*statement.reads(), *statement.writes()))),)
-    return tuple(each for child in statement.children() for each in _touches(child))
+    return tuple(each for child in statement.children() for each in _accesses(child))
 
 
 def _first_pipes(lifetime: Alloc) -> tuple[Pipe, ...]:
-    """The pipes that may touch a new slot first: one, or one for each side of a branch."""
+    """The pipes that may access a new slot first: one, or one for each side of a branch."""
     found = tuple(dict.fromkeys(_first(lifetime.body, lifetime.buffers)))
     if not found:
-        raise InternalError(f"the lifetime of {lifetime.buffers[0].name} touches it nowhere")
+        raise InternalError(f"the lifetime of {lifetime.buffers[0].name} accesses it nowhere")
     return found
 
 
 def _first(statement: Statement, group: Group) -> Iterator[Pipe]:
     if isinstance(statement, Instruction):
-        yield from _touching(statement, group)
+        yield from _accessing(statement, group)
         return
     for child in statement.children():
         found = tuple(_first(child, group))
@@ -149,8 +152,8 @@ def _first(statement: Statement, group: Group) -> Iterator[Pipe]:
             return
 
 
-def _prime_and_collect(tree: Seq) -> Seq:
-    """Reuse events are raised once for every slot at the start, and awaited once at the end."""
+def _prime_and_drain(tree: Seq) -> Seq:
+    """Reuse events are set once for every slot at the start, and waited for once at the end."""
     start: list[Statement] = []
     end: list[Statement] = []
     for event in first_of_each(tree):

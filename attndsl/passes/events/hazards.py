@@ -1,9 +1,9 @@
 """Static race analysis of one core's tree: what may still be running when an instruction starts.
 
-The analysis walks the tree in program order and keeps, for each pipe, the touches (instruction, buffer)
+The analysis walks the tree in program order and keeps, for each pipe, the accesses (instruction, buffer)
 that are not known to be complete when the pipe starts its next instruction:
 
-    instruction on p     its touches become unfinished for every pipe, p included: order within a pipe is
+    instruction on p     its accesses become unfinished for every pipe, p included: order within a pipe is
                          the order of starting
     SetEvent p -> q      the event knows what p knows, and that everything issued on p before is complete
     WaitEvent p -> q     q learns what the event knows
@@ -13,12 +13,12 @@ that are not known to be complete when the pipe starts its next instruction:
 Branches join by union, loops run to a fixpoint, so every path is covered; a loop may run no time at all
 unless it surely runs (trip_counts.py).
 
-A buffer with n slots is n memories that take turns: a touch has an *age*, the number of lifetimes (Alloc)
-of its group that have ended since, modulo n. Only touches of age 0 are of the slot in use. Events with an
+A buffer with n slots is n memories that take turns: an access has an *age*, the number of lifetimes (Alloc)
+of its group that have ended since, modulo n. Only accesses of age 0 are of the slot in use. Events with an
 id for each slot age in the same way. Nothing else is assumed about lifetimes: what orders two of them is
 what the second really waits for.
 
-The tree is translated into steps on one integer first (flow.py).
+The tree is first translated into bit-vector transfer functions (flow.py).
 
 An event that may be raised again before it was awaited is found as well, because flags are binary.
 The analysis either reports problems, or inserts the barriers that same-pipe conflicts need.
@@ -30,8 +30,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from attndsl.passes.events.access_sets import Touch, Touches, TouchIndex
-from attndsl.passes.events.flow import Flow, Loop, Start, State, Walk
+from attndsl.passes.events.access_sets import Access, AccessIndex, AccessSet
+from attndsl.passes.events.analysis_state import State
+from attndsl.passes.events.flow import Flow
+from attndsl.passes.events.transfer_functions import Loop, Start, Walk
 from attndsl.passes.events.trip_counts import surely_run
 from attndsl.target import Pipe
 from attndsl.tile.buffers import Buffer
@@ -42,7 +44,7 @@ from attndsl.tile.statements import Barrier, For, Note, Seq, SetEvent, Statement
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two instructions that touch a buffer, one of them writing, without an order between them."""
+    """Two instructions that access a buffer, one of them writing, without an order between them."""
 
     earlier: Instruction
     later: Instruction
@@ -67,11 +69,11 @@ Problem = Conflict | Overrun
 
 
 def find_problems(tree: Seq, sure: frozenset[For] | None = None) -> tuple[Problem, ...]:
-    """Races, and events that may be raised twice; empty for a correctly synchronised tree.
+    """Races, and events that may be raised twice; empty for a correctly synchronized tree.
 
     ``sure``: the loops of the tree that surely run, where that is known already.
     """
-    index = TouchIndex(tree)
+    index = AccessIndex(tree)
     found = _Finding.of(Flow(tree, index, _sure(tree, sure)))
     conflicts = [
         Conflict(earlier, later, buffer)
@@ -87,16 +89,16 @@ def superfluous_events(
 ) -> frozenset[str]:
     """The events, tried in the order given, without which nothing more is a problem."""
     sure = _sure(tree, sure)
-    every = TouchIndex(tree)
+    every = AccessIndex(tree)
     found = _Finding.of(Flow(tree, every, sure))
     ordered = {item: every.clashing[item] & ~found.clashes.get(item, 0) for item in every.of}
-    pairs = {item: tuple(every.members(touches)) for item, touches in ordered.items()}
-    live: set[Touch] = {touch for touches in pairs.values() for touch in touches}
-    index = TouchIndex(tree, live.__contains__)
-    clashing = {item: _union(index.bit_of[touch] for touch in touches) for item, touches in pairs.items()}
+    pairs = {item: tuple(every.members(accesses)) for item, accesses in ordered.items()}
+    live: set[Access] = {access for accesses in pairs.values() for access in accesses}
+    index = AccessIndex(tree, live.__contains__)
+    clashing = {item: _union(index.bit_of[access] for access in accesses) for item, accesses in pairs.items()}
     flow = Flow(tree, index, sure, clashing=clashing, merge=True)
     done, gone = _Trying(frozenset(found.overruns)), frozenset[str]()
-    done.run(flow.steps, flow.start())
+    done.run(flow.functions, flow.start())
     for name in names:
         trial = done.without_event(flow, name)
         if trial.shows_nothing(flow, name):
@@ -104,7 +106,7 @@ def superfluous_events(
     return gone
 
 
-def _union(bits: Iterable[Touches]) -> Touches:
+def _union(bits: Iterable[AccessSet]) -> AccessSet:
     found = 0
     for each in bits:
         found |= each
@@ -116,11 +118,11 @@ def _sure(tree: Seq, known: frozenset[For] | None) -> frozenset[For]:
 
 
 class _Finding(Walk):
-    """Notes what clashes: by instruction its clashing touches, and events that may be up when raised."""
+    """Notes what clashes: by instruction its clashing accesses, and events that may be up when raised."""
 
     def __init__(self, flow: Flow) -> None:
         super().__init__()
-        self.clashes: dict[Instruction, Touches] = {}
+        self.clashes: dict[Instruction, AccessSet] = {}
         self.overruns: dict[str, SetEvent] = {}
         self._rows = flow.rows
 
@@ -128,7 +130,7 @@ class _Finding(Walk):
     def of(cls, flow: Flow) -> _Finding:
         """What clashes anywhere in a flow."""
         walk = cls(flow)
-        walk.run(flow.steps, flow.start())
+        walk.run(flow.functions, flow.start())
         return walk
 
     def clash(self, start: Start, clashes: int, state: State) -> None:
@@ -169,7 +171,7 @@ class _Trying(Walk):
             for loop in flow.loops:
                 if loop.awaits & flow.marks[name] and loop.statement in entries:
                     self.run(loop.body, entries[loop.statement].copy())
-            self.run(flow.steps, flow.start())
+            self.run(flow.functions, flow.start())
         except _Unexpected:
             return False
         return True
@@ -188,16 +190,16 @@ class _Trying(Walk):
 
 def insert_barriers(tree: Seq, sure: frozenset[For] | None = None) -> Seq:
     """The tree with a barrier in front of each instruction that needs an earlier one of its own pipe."""
-    index = TouchIndex(tree, _in_own_pipe(tree).__contains__, waits=False)
+    index = AccessIndex(tree, _in_own_pipe(tree).__contains__, waits=False)
     flow = Flow(tree, index, _sure(tree, sure))
     walk = _Inserting(flow, index)
-    walk.run(flow.steps, flow.start())
+    walk.run(flow.functions, flow.start())
     return _with_barriers(tree, walk.barriers)
 
 
-def _in_own_pipe(tree: Seq) -> frozenset[Touch]:
-    """The touches that an instruction of their own pipe may have to wait for."""
-    index = TouchIndex(tree, waits=False)
+def _in_own_pipe(tree: Seq) -> frozenset[Access]:
+    """The accesses that an instruction of their own pipe may have to wait for."""
+    index = AccessIndex(tree, waits=False)
     own = {item: clashing & index.of_pipe[item.pipe] for item, clashing in index.clashing.items()}
     return frozenset(index.members(_union(own.values())))
 
@@ -222,7 +224,7 @@ _Place = tuple[type[Statement], int]  # the n-th instruction of a tree, or its n
 class _Inserting(Walk):
     """Inserts the barriers that same-pipe conflicts need; they change what loops do, so states may shrink."""
 
-    def __init__(self, flow: Flow, index: TouchIndex) -> None:
+    def __init__(self, flow: Flow, index: AccessIndex) -> None:
         super().__init__()
         self._flow, self._index = flow, index
         self.barriers: dict[_Place, Statement] = {}
@@ -236,7 +238,7 @@ class _Inserting(Walk):
             self.barriers[Instruction, start.number] = _barrier(item, ordered)
             self._flow.complete(item.pipe, ordered.buffer if ordered else None).run(state, self)
 
-    def _own_order(self, item: Instruction, clashes: Touches) -> OwnOrder | None:
+    def _own_order(self, item: Instruction, clashes: AccessSet) -> OwnOrder | None:
         """What the pipe promises of its own, where the instruction clashes with none but itself."""
         promised = item.own_order()
         if promised is None or any(pair != (item, promised.buffer) for pair in self._index.members(clashes)):
@@ -266,7 +268,7 @@ class _Inserting(Walk):
         super().iterate(loop, state)
 
     def _inside(self, loop: Loop, state: State) -> dict[_Place, Statement]:
-        """Change the state to that behind the loop; the barriers that it needs inside."""
+        """Change the state to that after the loop; the barriers that it needs inside."""
         key = (loop, state.bits, state.present)
         if key not in self._known:
             outer, entry = self.barriers, state.copy()

@@ -1,17 +1,19 @@
-"""What a cross-core flag promises, checked: its core is done with the rings so far.
+"""Check of cross-core flags: the setting pipe is ordered after every ring access of its core.
 
-The proof that no ring slot is overwritten early (passes/flags) takes a stage for finished once its flag is
-up. A flag is raised by one pipe, so this holds only if that pipe knows that what the core's other pipes did
-to the rings is complete. It is the race analysis with one thing added: loops over the same scalar that
-touch rings run all or none.
+The proof that no ring slot is overwritten early (passes/flags) assumes that a stage is finished when its
+flag is set. One pipe sets the flag, so the ring accesses of the core's other pipes must be complete by then.
+The check is the race analysis with one addition: loops over the same scalar that access rings run all or
+none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.passes.events.access_sets import Touch, TouchIndex
-from attndsl.passes.events.flow import Either, Flag, Flow, Loop, State, Walk, upper_bound
+from attndsl.passes.events.access_sets import Access, AccessIndex
+from attndsl.passes.events.analysis_state import State
+from attndsl.passes.events.flow import Flow, upper_bound
+from attndsl.passes.events.transfer_functions import CaseSplit, Flag, Loop, Walk
 from attndsl.passes.events.trip_counts import surely_run
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
@@ -20,7 +22,7 @@ from attndsl.tile.statements import For, Seq, SetCrossFlag
 
 @dataclass(frozen=True, slots=True)
 class EarlyFlag:
-    """A flag that may be raised while an earlier instruction still touches a ring."""
+    """A flag that may be raised while an earlier instruction still accesses a ring."""
 
     earlier: Instruction
     flag: SetCrossFlag
@@ -29,7 +31,7 @@ class EarlyFlag:
     def __str__(self) -> str:
         return (
             f"flag {self.flag.name} is raised behind {self.flag.pipe.value} while "
-            f"'{self.earlier.describe()}' may still touch {self.tensor.name}"
+            f"'{self.earlier.describe()}' may still access {self.tensor.name}"
         )
 
 
@@ -40,32 +42,32 @@ def find_early_flags(tree: Seq, sure: frozenset[For] | None = None) -> tuple[Ear
     """
     if not any(isinstance(item, SetCrossFlag) for item in tree.walk()):
         return ()
-    index = TouchIndex(tree, _is_of_ring, waits=False)
+    index = AccessIndex(tree, _is_of_ring, waits=False)
     sure = surely_run(tree) if sure is None else sure
     walk = _Flags(index)
     flow = Flow(tree, index, sure, split_at=_scalars_to_split(tree, index, sure))
-    walk.run(flow.steps, flow.start())
+    walk.run(flow.functions, flow.start())
     return tuple(walk.early.values())
 
 
-def _is_of_ring(touch: Touch) -> bool:
-    return isinstance(touch[1], GlobalTensor)
+def _is_of_ring(access: Access) -> bool:
+    return isinstance(access[1], GlobalTensor)
 
 
-def _scalars_to_split(tree: Seq, index: TouchIndex, sure: frozenset[For]) -> frozenset[str]:
-    """Scalars that decide alone whether loops with ring touches run."""
+def _scalars_to_split(tree: Seq, index: AccessIndex, sure: frozenset[For]) -> frozenset[str]:
+    """Scalars that decide alone whether loops with ring accesses run."""
     loops = (item for item in tree.walk() if isinstance(item, For) and item not in sure)
-    return frozenset(name for loop in loops if (name := upper_bound(loop)) and _touches_rings(loop, index))
+    return frozenset(name for loop in loops if (name := upper_bound(loop)) and _accesses_rings(loop, index))
 
 
-def _touches_rings(loop: For, index: TouchIndex) -> bool:
+def _accesses_rings(loop: For, index: AccessIndex) -> bool:
     return any(isinstance(item, Instruction) and index.of[item] for item in loop.walk())
 
 
 class _Flags(Walk):
-    """Notes the flags that are raised while other pipes may still touch a ring."""
+    """Notes the flags that are raised while other pipes may still access a ring."""
 
-    def __init__(self, index: TouchIndex) -> None:
+    def __init__(self, index: AccessIndex) -> None:
         super().__init__()
         self.early: dict[tuple[Instruction, SetCrossFlag, GlobalTensor], EarlyFlag] = {}
         self._index = index
@@ -79,12 +81,12 @@ class _Flags(Walk):
             if raised.ring in (None, tensor):
                 self.early[earlier, raised, tensor] = EarlyFlag(earlier, raised, tensor)
 
-    def either(self, step: Either, state: State) -> None:
+    def case_split(self, function: CaseSplit, state: State) -> None:
         """What follows a definition, with the scalar positive and with it not."""
         outer, other = self._empty, state.copy()
         for empty, way in ((False, state), (True, other)):
-            self._empty = {**outer, step.name: empty}
-            self.run(step.rest, way)
+            self._empty = {**outer, function.name: empty}
+            self.run(function.rest, way)
         self._empty = outer
         state.become(state.join(other))
 

@@ -62,7 +62,7 @@ class _Prover:
         self._count = 0
 
     def visit(self, statement: Statement, scope: _Scope) -> _Scope:
-        """The scope behind the statement, for its later siblings."""
+        """The scope after the statement, for its later siblings."""
         if isinstance(statement, Let):
             value, scope = self._linear(statement.value, scope)
             fresh = self._fresh(statement.symbol.name)

@@ -1,19 +1,19 @@
-"""Pass: flags between cores, derived from which stage writes and which reads a workspace tensor.
+"""Pass: cross-core flags, derived from the stages that write and read each workspace tensor.
 
-A tensor that the cores of one block share is a ring of slots; its writer raises a flag, its reader waits
-for it (mode 2: AIC and both its AIVs). Rings between the same two stages have one flag. A stage waits for
-all its flags before its first touch of any ring and raises its own behind the last, so that with respect to
-the rings a stage is one step. (That the pipe which raises a flag knows of what the other pipes did is
-checked once there are events, by ring_order.py.) That a slot is free again before it is overwritten follows
-from the order of these steps: it is proved here for each ring by following both cores over runs of the loop
-of several lengths; a ring for which it does not follow is an error.
+A tensor that the cores of one block share is a ring of slots. Its writer sets a flag, its reader waits for
+the flag (mode 2: AIC and both its AIVs). Rings between the same two stages share one flag. A stage waits for
+all its flags before its first access of any ring, and sets its own flags after the last access, so a stage
+is one step for the rings. (ring_order.py checks, once there are events, that the setting pipe is ordered
+after every ring access of its core.) The order of these steps implies that a slot is free before it is
+overwritten. This is proved here for each ring: both cores are followed over runs of the loop of several
+lengths. A ring without such a proof is an error.
 
-In a paced loop nothing comes back to the writer of a ring. Its reader raises a second flag for each slot
-that will be written again in the same run, and the writer waits for it; that flag speaks of this ring
-alone. What follows from run to run is proved together with the other loops of a round.
+In a loop with back-pressure no ring leads back to the writing core. The reader sets a second flag for each
+slot that the same run writes again, and the writer waits for it. That flag covers this ring alone. The order
+from run to run is proved together with the other loops of the same body.
 
-A tensor that all blocks share is read only after all vector cores have passed a common flag (mode 0); where
-cubes read it, their vector cores then let them go on (mode 2).
+A tensor that all blocks share is read only after all vector cores have passed a common flag (mode 0). If
+cubes read it, their vector cores then release them (mode 2).
 """
 
 from __future__ import annotations
@@ -50,23 +50,24 @@ from attndsl.tile.statements import (
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
+class Transfer:
     """A workspace tensor, the stages that write and read it, and the flag between them.
 
-    ``told_with``: a ring between the same stages, whose flag tells of this one, too.
+    ``shares_flag_with``: a ring between the same stages, whose flag covers this one, too.
+    ``back_pressure_loop``: the loop with back-pressure that the stages are in.
     """
 
     tensor: GlobalTensor
     writer: Stage
     reader: Stage
     pipe: Pipe
-    paced_by: Pipelined | None = None
-    told_with: GlobalTensor | None = None
+    back_pressure_loop: Pipelined | None = None
+    shares_flag_with: GlobalTensor | None = None
 
     @property
     def ready(self) -> str:
         """The flag that says that a slot is written."""
-        return f"{(self.told_with or self.tensor).name}Ready"
+        return f"{(self.shares_flag_with or self.tensor).name}Ready"
 
     @property
     def free(self) -> str:
@@ -81,17 +82,19 @@ def derive_flags(program: Program) -> Program:
         InternalError: a ring is too short for the order of its stages, a workspace tensor is used in a
             way that no flag covers, or flag ids run out.
     """
-    handovers = _handovers(program)
-    rings = [item for item in handovers if is_ring(item.tensor)]
-    _check_places(program, handovers)
+    transfers = _transfers(program)
+    rings = [item for item in transfers if is_ring(item.tensor)]
+    _check_places(program, transfers)
     for loops in _rounds(program.body):
         _prove_reuse(loops, [item for item in rings if any(item.writer in loop.stages for loop in loops)])
-    early = {item.writer: item for item in handovers if _is_early(item)}
-    device = {item.reader.name for item in handovers if item.tensor.shared == "device"}
+    early = {item.writer: item for item in transfers if _is_early(item)}
+    device = {item.reader.name for item in transfers if item.tensor.shared == "device"}
     device -= {item.reader.name for item in early.values()}
-    device |= {stage.name for stage in program.body.walk() if isinstance(stage, Stage) and stage.behind_all}
-    names = [item.ready for item in rings if item.told_with is None] + [
-        item.free for item in rings if item.paced_by
+    device |= {
+        stage.name for stage in program.body.walk() if isinstance(stage, Stage) and stage.after_all_cores
+    }
+    names = [item.ready for item in rings if item.shares_flag_with is None] + [
+        item.free for item in rings if item.back_pressure_loop
     ]
     names += [f"before{name}" for name in sorted(device)]
     names += [name for item in early.values() for name in (f"all{item.writer.name}", item.ready)]
@@ -113,12 +116,12 @@ def derive_flags(program: Program) -> Program:
     return program.with_(body=as_seq(rewrite(program.body, change) or Seq(body=())), flags=flags)
 
 
-def _is_early(item: Handover) -> bool:
+def _is_early(item: Transfer) -> bool:
     """Vector cores write it once, in front of the cubes' loops that read it, whichever block wrote it."""
     return item.tensor.shared == "device" and item.reader.core is Core.AIC
 
 
-def _with_early(body: Seq, early: dict[Stage, Handover], flags: dict[str, int]) -> Seq:
+def _with_early(body: Seq, early: dict[Stage, Transfer], flags: dict[str, int]) -> Seq:
     """Behind a stage whose results all cubes read: the vector cores meet, then let their cubes go on."""
     found: list[Statement] = []
     for child in body.body:
@@ -132,13 +135,13 @@ def _with_early(body: Seq, early: dict[Stage, Handover], flags: dict[str, int]) 
         await_it = _as_written(item.writer, seq(WaitCrossFlag(name=ready, flag=flags[ready])))
         found += [
             Stage(
-                name=f"Release{_capitalised(item.tensor)}",
+                name=f"Release{_capitalized(item.tensor)}",
                 core=Core.AIV,
                 doc="All vector cores have written their parts: the cube may read.",
                 body=meet,
             ),
             Stage(
-                name=f"Await{_capitalised(item.tensor)}",
+                name=f"Await{_capitalized(item.tensor)}",
                 core=Core.AIC,
                 doc="Waits until the vector cores of all blocks have written their parts.",
                 body=await_it,
@@ -155,49 +158,49 @@ def _as_written(writer: Stage, body: Seq) -> Seq:
     return seq(If(condition=last.condition, then=body, where=last.where))
 
 
-def _capitalised(tensor: GlobalTensor) -> str:
+def _capitalized(tensor: GlobalTensor) -> str:
     name = camel(tensor.name)
     return f"{name[:1].upper()}{name[1:]}"
 
 
-def _handovers(program: Program) -> list[Handover]:
+def _transfers(program: Program) -> list[Transfer]:
     stages = [item for item in program.body.walk() if isinstance(item, Stage)]
-    paced = [item for item in program.body.walk() if isinstance(item, Pipelined) and item.paced]
-    found = list[Handover]()
+    throttled = [item for item in program.body.walk() if isinstance(item, Pipelined) and item.back_pressure]
+    found = list[Transfer]()
     for tensor in program.workspace:
         writers = [(stage, pipe) for stage in stages if (pipe := _writing_pipe(stage, tensor)) is not None]
         readers = [stage for stage in stages if _reads(stage, tensor)]
         if len(writers) != 1 or len(readers) != 1:
             raise InternalError(f"workspace tensor {tensor.name} needs one writing and one reading stage")
         (writer, pipe), reader = writers[0], readers[0]
-        loop = next((loop for loop in paced if writer in loop.stages), None)
+        loop = next((loop for loop in throttled if writer in loop.stages), None)
         alike = (each for each in found if (each.writer, each.reader, each.pipe) == (writer, reader, pipe))
         first = next((each.tensor for each in alike if is_ring(each.tensor) and is_ring(tensor)), None)
-        found.append(Handover(tensor, writer, reader, pipe, loop, first))
+        found.append(Transfer(tensor, writer, reader, pipe, loop, first))
     return found
 
 
-def _touches(stage: Stage, tensor: GlobalTensor) -> list[Instruction]:
+def _accesses(stage: Stage, tensor: GlobalTensor) -> list[Instruction]:
     instructions = (item for item in stage.walk() if isinstance(item, Instruction))
     return [item for item in instructions if tensor in (*item.gm_reads(), *item.gm_writes())]
 
 
 def _writing_pipe(stage: Stage, tensor: GlobalTensor) -> Pipe | None:
-    pipes = {item.pipe for item in _touches(stage, tensor) if tensor in item.gm_writes()}
+    pipes = {item.pipe for item in _accesses(stage, tensor) if tensor in item.gm_writes()}
     assert len(pipes) <= 1, "one pipe writes a workspace tensor"
     return pipes.pop() if pipes else None
 
 
 def _reads(stage: Stage, tensor: GlobalTensor) -> bool:
-    return any(tensor in item.gm_reads() for item in _touches(stage, tensor))
+    return any(tensor in item.gm_reads() for item in _accesses(stage, tensor))
 
 
-def _check_places(program: Program, handovers: list[Handover]) -> None:
+def _check_places(program: Program, transfers: list[Transfer]) -> None:
     """A ring's stages share a skewed loop, on different cores; a device tensor is read once, at the end."""
     order = list(program.body.walk())
     loops = [item for item in order if isinstance(item, Pipelined)]
     repeated = {stage for item in order if isinstance(item, For | Pipelined) for stage in item.walk()}
-    for item in handovers:
+    for item in transfers:
         name, writer, reader = item.tensor.name, item.writer, item.reader
         if is_ring(item.tensor):
             if writer.core is reader.core:
@@ -215,22 +218,22 @@ def _check_places(program: Program, handovers: list[Handover]) -> None:
             )
 
 
-def _with_flags(stage: Stage, rings: list[Handover], flags: dict[str, int]) -> Seq:
-    """Waits before the stage's first touch of any ring, raises behind its last."""
+def _with_flags(stage: Stage, rings: list[Transfer], flags: dict[str, int]) -> Seq:
+    """Waits before the stage's first access of any ring, sets its flags after its last."""
     tensors = {item.tensor for item in rings}
     body = stage.body.body
-    touching = [index for index, child in enumerate(body) if _touches_any(child, tensors)]
-    if not touching:
+    accessing = [index for index, child in enumerate(body) if _accesses_any(child, tensors)]
+    if not accessing:
         return stage.body
     waits, raises = list[Statement](), list[Statement]()
     for item in rings:
         if item.reader is stage:
-            if item.told_with is None:
+            if item.shares_flag_with is None:
                 waits.append(WaitCrossFlag(name=item.ready, flag=flags[item.ready], where=stage.where))
             raises += _slot_is_free(item, stage, flags)
         if item.writer is stage:
             waits += _until_slot_is_free(item, stage, flags)
-            if item.told_with is not None:
+            if item.shares_flag_with is not None:
                 continue
             raises.append(
                 SetCrossFlag(
@@ -241,16 +244,16 @@ def _with_flags(stage: Stage, rings: list[Handover], flags: dict[str, int]) -> S
                     where=stage.where,
                 )
             )
-    first, last = touching[0], touching[-1] + 1
+    first, last = accessing[0], accessing[-1] + 1
     return seq(*body[:first], *waits, *body[first:last], *raises, *body[last:])
 
 
-def _slot_is_free(item: Handover, stage: Stage, flags: dict[str, int]) -> list[Statement]:
+def _slot_is_free(item: Transfer, stage: Stage, flags: dict[str, int]) -> list[Statement]:
     """The reader is done with a slot that the same run of the loop writes again."""
-    loop = item.paced_by
+    loop = item.back_pressure_loop
     if loop is None:
         return []
-    pipes = {each.pipe for each in _touches(stage, item.tensor)}
+    pipes = {each.pipe for each in _accesses(stage, item.tensor)}
     assert len(pipes) == 1, "one pipe reads a workspace tensor"
     raised = SetCrossFlag(
         name=item.free,
@@ -263,15 +266,15 @@ def _slot_is_free(item: Handover, stage: Stage, flags: dict[str, int]) -> list[S
     return [If(condition=loop.var + ring_depth(loop) < loop.extent, then=seq(raised))]
 
 
-def _until_slot_is_free(item: Handover, stage: Stage, flags: dict[str, int]) -> list[Statement]:
-    loop = item.paced_by
+def _until_slot_is_free(item: Transfer, stage: Stage, flags: dict[str, int]) -> list[Statement]:
+    loop = item.back_pressure_loop
     if loop is None:
         return []
     wait = WaitCrossFlag(name=item.free, flag=flags[item.free], where=stage.where)
     return [If(condition=loop.var >= ring_depth(loop), then=seq(wait))]
 
 
-def _touches_any(statement: Statement, tensors: set[GlobalTensor]) -> bool:
+def _accesses_any(statement: Statement, tensors: set[GlobalTensor]) -> bool:
     instructions = (item for item in statement.walk() if isinstance(item, Instruction))
     return any(not tensors.isdisjoint((*item.gm_reads(), *item.gm_writes())) for item in instructions)
 
@@ -289,7 +292,7 @@ _Execution = tuple[int, int, int]
 
 
 def _rounds(body: Statement) -> list[tuple[Pipelined, ...]]:
-    """The loops whose runs are followed together: one by one, or all of a body where one of them is paced.
+    """The loops whose runs are followed together: one by one, or all of a body if one has back-pressure.
 
     Loops of a body run equally long, once each time the body is executed.
     """
@@ -307,14 +310,14 @@ def _rounds(body: Statement) -> list[tuple[Pipelined, ...]]:
     def close(outer: Statement) -> None:
         loops: list[Pipelined] = []
         visit(outer, loops)
-        together = any(loop.paced for loop in loops)
+        together = any(loop.back_pressure for loop in loops)
         found.extend([tuple(loops)] if together else [(loop,) for loop in loops])
 
     close(body)
     return found
 
 
-def _prove_reuse(loops: tuple[Pipelined, ...], rings: list[Handover]) -> None:
+def _prove_reuse(loops: tuple[Pipelined, ...], rings: list[Transfer]) -> None:
     """Every write of a slot comes after the read of what was there before."""
     stages = [stage for loop in loops for stage in loop.stages]
     depths = {ring_depth(loop) for loop in loops}
@@ -325,8 +328,8 @@ def _prove_reuse(loops: tuple[Pipelined, ...], rings: list[Handover]) -> None:
         tuple(lag for loop in loops for lag in loop.lags),
         tuple((stages.index(item.writer), stages.index(item.reader)) for item in rings),
         depths.pop(),
-        tuple(part for part, loop in enumerate(loops) for _ in loop.stages),
-        frozenset(number for number, item in enumerate(rings) if item.paced_by),
+        tuple(number for number, loop in enumerate(loops) for _ in loop.stages),
+        frozenset(number for number, item in enumerate(rings) if item.back_pressure_loop),
     )
     if found == _STUCK:
         raise InternalError("the stages of a pipelined loop wait for each other for ever")
@@ -344,21 +347,21 @@ def _first_defect(
     lags: tuple[int, ...],
     rings: tuple[tuple[int, int], ...],
     depth: int,
-    parts: tuple[int, ...] = (),
-    paced: frozenset[int] = frozenset(),
+    loop_of: tuple[int, ...] = (),
+    back_pressure: frozenset[int] = frozenset(),
 ) -> int:
     """The ring whose slot is overwritten early, or _STUCK, or _SOUND.
 
-    ``rings``: writing and reading stage of each; ``paced``: those with flags for free slots. ``parts``: the
-    number of the loop that each stage is in, of the loops that run one after the other.
+    ``rings``: writing and reading stage of each. ``back_pressure``: the rings with flags for free slots.
+    ``loop_of``: for each stage the number of its loop; the loops run one after the other.
 
     Runs of different lengths follow each other in pairs, and with a run of no or one tile between them, so
-    that slots stay behind from runs that differ.
+    that slots remain from runs that differ.
     """
     extents = sorted({0, 1, depth - 1, depth, depth + 1, 2 * depth + 1})
     between = ((), (0,), (1,))
     for runs in ((a, *some, b) for a in extents for some in between for b in extents):
-        found = _defect_of_runs(cores, lags, rings, depth, runs, parts, paced)
+        found = _defect_of_runs(cores, lags, rings, depth, runs, loop_of, back_pressure)
         if found != _SOUND:
             return found
     return _SOUND
@@ -370,14 +373,14 @@ def _defect_of_runs(
     rings: tuple[tuple[int, int], ...],
     depth: int,
     runs: tuple[int, ...],
-    parts: tuple[int, ...] = (),
-    paced: frozenset[int] = frozenset(),
+    loop_of: tuple[int, ...] = (),
+    back_pressure: frozenset[int] = frozenset(),
 ) -> int:
     """The ring whose slot is overwritten early where the loop runs for ``runs`` tiles, _STUCK or _SOUND."""
     import networkx as nx  # whoever reads a stored program does not wait for it
 
-    orders = {core: _executions(cores, lags, core, runs, parts) for core in Core}
-    flags = _flags(orders, rings, depth, runs, paced)
+    orders = {core: _executions(cores, lags, core, runs, loop_of) for core in Core}
+    flags = _flags(orders, rings, depth, runs, back_pressure)
     if flags is None:
         return _STUCK
     graph = _execution_graph(orders, flags)
@@ -409,8 +412,8 @@ class _Flags:
     """Which execution raises a flag for which.
 
     Attributes:
-        ready: a slot may be read; the flag tells of all that the writing core did before.
-        free: by ring, a slot of a paced one may be written again; the flag tells of nothing else.
+        ready: a slot may be read; the flag covers all that the writing core did before.
+        free: by ring with back-pressure, a slot may be written again; the flag covers nothing else.
     """
 
     ready: list[tuple[_Execution, _Execution]]
@@ -422,7 +425,7 @@ def _flags(
     rings: tuple[tuple[int, int], ...],
     depth: int,
     runs: tuple[int, ...],
-    paced: frozenset[int],
+    back_pressure: frozenset[int],
 ) -> _Flags | None:
     """The n-th wait for a flag gets what the n-th raise tells; None where nobody raises what is awaited."""
     found = _Flags([], [])
@@ -431,8 +434,8 @@ def _flags(
         by_stage.setdefault(execution[0], []).append(execution)
     for number, (writer, reader) in enumerate(rings):
         writes, reads = by_stage.get(writer, []), by_stage.get(reader, [])
-        raises = [each for each in reads if number in paced and each[2] + depth < runs[each[1]]]
-        waits = [each for each in writes if number in paced and each[2] >= depth]
+        raises = [each for each in reads if number in back_pressure and each[2] + depth < runs[each[1]]]
+        waits = [each for each in writes if number in back_pressure and each[2] >= depth]
         if len(writes) < len(reads) or len(raises) < len(waits):
             return None
         found.ready.extend(zip(writes, reads, strict=False))
@@ -472,17 +475,17 @@ def _executions(
     lags: tuple[int, ...],
     core: Core,
     runs: tuple[int, ...],
-    parts: tuple[int, ...] = (),
+    loop_of: tuple[int, ...] = (),
 ) -> list[_Execution]:
     """The order in which a core runs its stages, each loop running once for each of ``runs`` tiles."""
-    part_of = parts or (0,) * len(cores)
+    loops = loop_of or (0,) * len(cores)
     order: list[_Execution] = []
     for run, extent in enumerate(runs):
-        for part in sorted(set(part_of)):
+        for loop in sorted(set(loops)):
             mine = [
                 (stage, lags[stage])
                 for stage in range(len(cores))
-                if cores[stage] is core and part_of[stage] == part
+                if cores[stage] is core and loops[stage] == loop
             ]
             deepest = max((lag for _, lag in mine), default=0)
             columns = [tiles(lag, deepest, extent) for _, lag in mine]

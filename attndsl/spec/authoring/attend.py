@@ -1,4 +1,4 @@
-"""The vocabulary of attention: where keys come from, scores, softmax, quantisation.
+"""The vocabulary of attention: where keys come from, scores, softmax, quantization.
 
 Everything here builds graph nodes (:mod:`attndsl.graph.nodes`); nothing computes.
 """
@@ -287,7 +287,7 @@ def sqrt(value: Value) -> Value:
 
 
 def sigmoid(value: Value) -> Value:
-    """The logistic function, for attention without a row normalisation."""
+    """The logistic function, for attention without a row normalization."""
     return elementwise("sigmoid", value)
 
 

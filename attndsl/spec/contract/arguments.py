@@ -154,7 +154,7 @@ class OutputSpec:
 
     ``dtype``: its own dtype, if not that input's.
 
-    ``quantized``: the dtypes that replace the input's where a quantisation is in use.
+    ``quantized``: the dtypes that replace the input's where a quantization is in use.
     """
 
     name: str

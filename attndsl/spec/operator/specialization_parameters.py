@@ -1,7 +1,7 @@
 """Specialization parameters: what the shape of a computation depends on besides the presence of tensors.
 
 These are parameters, dtypes and layouts: the symbols in conditions of ``attend.when``. A kernel is
-specialised on their values.
+specialized on their values.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def specialization_samples(
 
 
 def as_stored(node: Output) -> Output:
-    """The output with the axes and the dtype that its value has in one specialised computation."""
+    """The output with the axes and the dtype that its value has in one specialized computation."""
     axes: tuple[str, ...] = getattr(node.source, "axes", node.axes)
     dtype = node.source.dtype if isinstance(node.source, Quantize | Cast) else node.dtype
     same = set(axes) == set(node.axes) and dtype == node.dtype

@@ -77,7 +77,7 @@ class Case:
 
 
 def head_variable(space: CaseSpace) -> str:
-    """The variable that is the head size, which kernels are specialised on."""
+    """The variable that is the head size, which kernels are specialized on."""
     sizes = space.operator.axis_extents
     return next((str(sizes[role]) for role in ("D", "E") if str(sizes.get(role)) in space.variables), "")
 

@@ -4,7 +4,7 @@ Case number ``i`` of a seed is the same however many cases are asked for. Each n
 legal candidates, that covers most pairs of values not covered before (AETG, Cohen et al. 1997). What has come
 in none of the first cases is then asked for by name, so that few cases have every feature. The modes of
 an operator, which are operators of their own, take turns. Kernels cost seconds to compile, so their number
-grows slower than that of the cases: beyond an allowance a case reuses a specialisation and varies
+grows slower than that of the cases: beyond an allowance a case reuses a specialization and varies
 everything else.
 """
 

@@ -11,7 +11,7 @@ import numpy as np
 from attndsl.expr.argument_facts import dtype_of, given, layout_of, split_of
 from attndsl.graph.nodes import Listed, LogSumExpMerge, Paged, Scores, TopK, WeightedSum
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.match.attention_pattern import recognise
+from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.required_options import required_options
 from attndsl.reference.query_space import integer, query_space
 from attndsl.reference.state import State
@@ -139,7 +139,7 @@ def _segment_tasks(call: Call, tasks: int) -> Iterator[int]:
 def _meant(call: Call) -> dict[str, int]:
     """The choices of the schedule that the computation makes."""
     try:
-        return {choice.name: choice.value for choice in required_options(recognise(call.graph.outputs))}
+        return {choice.name: choice.value for choice in required_options(recognize(call.graph.outputs))}
     except NotLowered:
         return {}
 

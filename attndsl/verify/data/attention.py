@@ -66,9 +66,9 @@ class AttentionFiller:
 
     def _probe(self) -> tuple[Array, Array]:
         locations, s = self.locations, self.sizes
-        requantised = any(isinstance(node, BlockRequantize) for node in self.draft.graph.nodes)
+        requantized = any(isinstance(node, BlockRequantize) for node in self.draft.graph.nodes)
         # With weights of a half, half of 127 steps would be a tie of rounding.
-        base = 2.2 if requantised else 2.0
+        base = 2.2 if requantized else 2.0
         queries = self.filler.roles.named(argument_roles.QUERY)
         dtype = self.filler.dtype(queries[0]) if queries else "float16"
         step = probes.step(self.factor, dtype, base)
@@ -129,7 +129,7 @@ class AttentionFiller:
         for name, array in self.filler.made.items():
             if name in arrays and isinstance(array, np.ndarray) and array.shape == arrays[name].shape:
                 arrays[name] = array if array.dtype.kind != "i" else arrays[name]
-        call = replace(self.draft, arrays={**arrays, **self._quantised_now(arrays)}, lists=lists)
+        call = replace(self.draft, arrays={**arrays, **self._quantized_now(arrays)}, lists=lists)
         state = new_state(call, _FLOAT32)
         total: Any = 0.0
         with np.errstate(all="ignore"):
@@ -138,7 +138,7 @@ class AttentionFiller:
                     total = total + row_statistics(state, node)["RowSum"].data
         return float(np.max(np.nan_to_num(total), initial=1.0))
 
-    def _quantised_now(self, arrays: dict[str, Array]) -> dict[str, Array]:
+    def _quantized_now(self, arrays: dict[str, Array]) -> dict[str, Array]:
         """Queries as they are stored, in the shapes of the bound call."""
         names = self.filler.roles.named(argument_roles.QUERY)
         return {name: self.filler.made[name].reshape(arrays[name].shape) for name in names}
@@ -215,12 +215,12 @@ class AttentionFiller:
         }
 
     def _stored_rows(self) -> dict[str, list[Array]]:
-        """The stored tensors in their dtypes, quantised where they are."""
+        """The stored tensors in their dtypes, quantized where they are."""
         found = {}
         for name, parts in self.locations.tensors().items():
             dtype = DTYPES[self.filler.dtype(name)]
             if name in self.stored:
-                parts = [self._dequantisable(name, part) for part in parts]
+                parts = [self._dequantizable(name, part) for part in parts]
             elif dtype.kind == "i":
                 scale = 1 if self.filler.probe else 40
                 parts = [np.clip(np.rint(np.nan_to_num(p * scale, nan=127.0)), -128, 127) for p in parts]
@@ -229,7 +229,7 @@ class AttentionFiller:
             ]
         return found
 
-    def _dequantisable(self, name: str, values: Array) -> Array:
+    def _dequantizable(self, name: str, values: Array) -> Array:
         """Integers that stand for ``values``; their scale and offset are made here.
 
         A probe is stored exactly, up to one power of two for the whole tensor; other values are random.

@@ -3,13 +3,13 @@
 It is the computation of a framework that has no fused attention and works in float16 or bfloat16, one
 operation after the other: matrix products accumulate in float32 and are rounded to the io dtype; every
 elementwise step on the scores (scale, bias, mask) computes in float32 and is rounded; softmax takes the
-rounded scores, computes in float32, normalises and is rounded; dequantised rows are rounded. A score that
+rounded scores, computes in float32, normalizes and is rounded; dequantized rows are rounded. A score that
 is replaced by a number beyond the dtype's range gets the lowest number of the dtype, which is what users
 of such implementations write. Scores that overflow become infinite, as they would there. Scores of int8
 queries are exact integers, and their probabilities pass through int8 as the spec says.
 
 Results in float32 (row maxima and sums) are those of the float32 reference; indices have no benchmark, and
-that of a quantised result is its value before rounding.
+that of a quantized result is its value before rounding.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _BEYOND = 1e30
 
 
 def run(call: Call) -> tuple[Array | None, ...]:
-    """The results of ``call``, each operation rounded to the io dtype of the call; of quantised results what
+    """The results of ``call``, each operation rounded to the io dtype of the call; of quantized results what
     they are rounded from, of indices None."""
     state = new_state(call, _FLOAT32)
     dtype = io_dtype(call)
@@ -100,7 +100,7 @@ def _attended(state: State, weights: Node, block: Block, table: Array, dtype: np
     values = _scores(state, inner.scores if isinstance(inner, Softmax) else inner, block, dtype)
     flat = values.reshape(-1, values.shape[-1])
     if isinstance(weights, BlockRequantize):
-        return _requantised(state, weights, block, flat, table)
+        return _requantized(state, weights, block, flat, table)
     if not isinstance(inner, Softmax):
         return flat @ table
     top = flat.max(axis=-1, keepdims=True)
@@ -110,7 +110,7 @@ def _attended(state: State, weights: Node, block: Block, table: Array, dtype: np
     return found
 
 
-def _requantised(state: State, node: BlockRequantize, block: Block, scores: Array, table: Array) -> Array:
+def _requantized(state: State, node: BlockRequantize, block: Block, scores: Array, table: Array) -> Array:
     rows, size = scores.shape[0], int(node.block.evaluate(state.env))
     steps = None
     if node.scale is not None:

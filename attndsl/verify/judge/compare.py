@@ -180,18 +180,18 @@ class Comparison:
         return ratios(self.errors, self.benchmark, self.dtype)
 
 
-def tolerance(dtype: str, keys: int, *, dequantised: bool = False) -> float:
+def tolerance(dtype: str, keys: int, *, dequantized: bool = False) -> float:
     """The elementwise bound of a result.
 
     Float16 2^-8, bfloat16 2^-7, twice that from 2048 keys on; at least 5e-3 where key and value are
-    dequantised; 1 for an int8 result (its last place); 2^-14 for float32.
+    dequantized; 1 for an int8 result (its last place); 2^-14 for float32.
     """
     if dtype == "int8":
         return 1.0
     bound = {"float16": 2.0**-8, "bfloat16": 2.0**-7, "float32": 2.0**-14}[dtype]
     if keys >= 2048 and dtype != "float32":
         bound *= 2
-    return max(bound, 5e-3) if dequantised else bound
+    return max(bound, 5e-3) if dequantized else bound
 
 
 def compare(
@@ -210,7 +210,7 @@ def compare(
 
     Args:
         actual: the result, in its dtype.
-        golden: the same shape in float64, not rounded; int8 for a quantised result.
+        golden: the same shape in float64, not rounded; int8 for a quantized result.
         benchmark: a plain computation in the dtype of the result.
         bound: see :func:`tolerance`.
         level: the ratios' limits; None: they are measured only. For float32 results it is at least L0:

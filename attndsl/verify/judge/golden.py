@@ -50,11 +50,11 @@ class Importance:
 @dataclass(frozen=True)
 class Result:
     """One golden result. ``values``: float64, in the layout of the call; ``exact``: where nothing was
-    attended to, or a constant was put; ``sizes``: of the elements, at least 1 (of a quantised result: of what
+    attended to, or a constant was put; ``sizes``: of the elements, at least 1 (of a quantized result: of what
     is scaled and rounded), ``row_sizes``: the same, at least the root mean square of the row's channels;
-    ``unrounded``: of a quantised result, the value before rounding, and ``step`` what one unit of the float
+    ``unrounded``: of a quantized result, the value before rounding, and ``step`` what one unit of the float
     result is in it; ``importance``: of indices; ``slack``: what either of two right integers of probabilities
-    makes of the result (of a quantised one, before it is rounded)."""
+    makes of the result (of a quantized one, before it is rounded)."""
 
     name: str
     values: Array
@@ -130,7 +130,7 @@ def _sizes(value: Labelled) -> tuple[Labelled, Labelled]:
 
 
 def before_rounding(state: State, node: Quantize) -> Labelled:
-    """What a quantised result is rounded from."""
+    """What a quantized result is rounded from."""
     plain = state.whole(node.source)
     scaled = plain.data * state.whole(node.scale).aligned(plain.axes)
     if node.offset is not None:

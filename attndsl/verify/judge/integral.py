@@ -1,10 +1,10 @@
-"""Whether integer results are right: indices of the largest values, and quantised results.
+"""Whether integer results are right: indices of the largest values, and quantized results.
 
 Indices: equal to the golden ones, or, where the importance scores of the two entries differ by less than
 their accumulated rounding in float32, of the same value; what is forced comes first in any case, and no
-entry twice. Quantised results: equal, or off by one where the value before rounding is within what the
+entry twice. Quantized results: equal, or off by one where the value before rounding is within what the
 float tolerance of the result makes of the boundary between the two integers (anywhere, where kernels
-round dequantised keys to the io dtype: the contracts accept one unit there). Where integers of probabilities
+round dequantized keys to the io dtype: the contracts accept one unit there). Where integers of probabilities
 have slack (:mod:`attndsl.verify.judge.rounding_sensitivity`), so have they.
 """
 
@@ -54,7 +54,7 @@ def compare_indices(actual: Array, golden: Array, importance: Importance) -> Com
     return Comparison(largest, 1.0, None, None, dtype, problems, note)
 
 
-def compare_quantised(
+def compare_quantized(
     actual: Array,
     golden: Array,
     unrounded: Array,
@@ -72,7 +72,7 @@ def compare_quantised(
         unrounded: the golden values before rounding and saturation.
         step: what the float result's size, at least 1, is in units of the integers.
         tolerance: of the float result in relation to its size.
-        one_off: off by one is right anywhere: the contract's acceptance where inputs are quantised, too.
+        one_off: off by one is right anywhere: the contract's acceptance where inputs are quantized, too.
         slack: by how much values before rounding may differ from ``unrounded`` and be right.
     """
     dtype = actual.dtype.name

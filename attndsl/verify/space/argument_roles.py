@@ -47,7 +47,7 @@ class ArgumentRoles:
 
 @dataclass(frozen=True)
 class Stored:
-    """How a quantised tensor is dequantised: its scale and offset, and their entry along axis C, if any."""
+    """How a quantized tensor is dequantized: its scale and offset, and their entry along axis C, if any."""
 
     scale: str
     offset: str
@@ -55,7 +55,7 @@ class Stored:
 
 
 def stored(graph: Graph) -> dict[str, Stored]:
-    """The dequantisation of each quantised tensor."""
+    """The dequantization of each quantized tensor."""
     found = {}
     for node in graph.nodes:
         if isinstance(node, Dequantize) and isinstance(node.source, Input):

@@ -12,8 +12,8 @@ from attndsl.base.package_files import specs_dir
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import IllegalScheduleValue, NotLowered
 from attndsl.lowering.match.schedule_options import resolve
-from attndsl.lowering.signature.specialisation import Specialisation
-from attndsl.lowering.supported import RULES, largest_head
+from attndsl.lowering.preconditions import RULES, largest_head
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
 from tests.support.devices import ARCHITECTURE, DEVICE
@@ -67,7 +67,7 @@ def operator(tmp_path: Path, **changes: str) -> Operator:
 
 
 def compile_(op: Operator, dtype: str = "float16", features: frozenset[str] = frozenset({"bias"})) -> None:
-    compile_operator(op, Specialisation(dtype=dtype, bucket=32, features=features))
+    compile_operator(op, Specialization(dtype=dtype, padded_head_size=32, features=features))
 
 
 INT8 = {"io": '("float16", "int8")', "result": 'out.cast("float16")', "modified": "s"}
@@ -130,7 +130,7 @@ REFUSED_ELSEWHERE = (
     "padding_is_added_last",
     "one_attention_has_effects",
     "tensors_of_a_list_tell_their_rows",  # test_lists.py
-    "integers_are_multiplied_in_fp16",  # test_dequantised_rows.py
+    "integers_are_multiplied_in_fp16",  # test_dequantized_rows.py
 )
 
 
@@ -156,9 +156,11 @@ def test_every_rule_is_tested() -> None:
 def test_head_sizes_beyond_an_instruction_are_refused(tmp_path: Path) -> None:
     """``rows_fit_an_instruction``: rows of the largest head size, and one fractal more."""
     op = operator(tmp_path)
-    compile_operator(op, Specialisation(dtype="float16", bucket=largest_head(ARCHITECTURE)))
+    compile_operator(op, Specialization(dtype="float16", padded_head_size=largest_head(ARCHITECTURE)))
     with pytest.raises(NotLowered, match=r"some_attention\.py:.*head size 2048 \(kernels take up to 2032\)"):
-        compile_operator(op, Specialisation(dtype="float16", bucket=largest_head(ARCHITECTURE) + 16))
+        compile_operator(
+            op, Specialization(dtype="float16", padded_head_size=largest_head(ARCHITECTURE) + 16)
+        )
 
 
 SCALED = "q = (query * 0.5).cast(query)"
@@ -194,14 +196,14 @@ def with_an_effect(folder: Path, effect: str, result: str) -> Operator:
 )
 def test_several_attentions_have_no_effects(tmp_path: Path, effect: str, words: str) -> None:
     """``one_attention_has_effects``: what is done once for the call is done for the only attention."""
-    wanted = Specialisation(dtype="float16", bucket=32)
+    wanted = Specialization(dtype="float16", padded_head_size=32)
     compile_operator(with_an_effect(tmp_path, effect, ALONE), wanted)
     with pytest.raises(NotLowered, match=rf"small_decode\.py:.*{words}.* one of several attentions"):
         compile_operator(with_an_effect(tmp_path, effect, MERGED), wanted)
 
 
 def padded_int8(folder: Path, first: str, second: str) -> Operator:
-    """Results that are padded and quantised, in some order."""
+    """Results that are padded and quantized, in some order."""
     file = folder / "padded_int8.py"
     file.write_text(PADDED.format(first=first, second=second))
     return load_file(file)
@@ -228,11 +230,11 @@ OFFSET = "attend.quantize(out, scale, offset)"
 SYMMETRIC = "attend.quantize(out, scale)"
 
 
-def test_zeros_of_padded_positions_are_not_quantised(tmp_path: Path) -> None:
+def test_zeros_of_padded_positions_are_not_quantized(tmp_path: Path) -> None:
     """``padding_is_added_last``: zeros would become offsets."""
     with pytest.raises(NotLowered, match=r"padded_int8\.py:.*Quantize behind the zeros of padded positions"):
         compile_operator(
-            padded_int8(tmp_path, "padded(out)", OFFSET), Specialisation(dtype="float16", bucket=32)
+            padded_int8(tmp_path, "padded(out)", OFFSET), Specialization(dtype="float16", padded_head_size=32)
         )
 
 
@@ -259,7 +261,9 @@ def test_a_selection_is_refused_and_its_line_named(tmp_path: Path, rule: str) ->
         file = tmp_path / "changed.py"
         file.write_text(text.replace(old, new))
         with pytest.raises(NotLowered, match=words) as caught:
-            compile_operator(load_file(file), Specialisation(dtype="float16", bucket=32, value_bucket=32))
+            compile_operator(
+                load_file(file), Specialization(dtype="float16", padded_head_size=32, padded_value_size=32)
+            )
         assert "changed.py:" in str(caught.value)
 
 

@@ -1,9 +1,9 @@
-"""Pass: the events of each core, derived from which pipes touch which buffers.
+"""Pass: the events of each core, derived from which pipes access which buffers.
 
 They are balanced SetEvent/WaitEvent statements with ids; what they leave unordered, barriers order.
 
-* Content: between two statements of one sequence that touch a buffer on different pipes, one of them
-  writing, an event is raised behind the first and awaited before the second. Both stand in the same
+* Content: between two statements of one sequence that access a buffer on different pipes, one of them
+  writing, an event is set after the first and awaited before the second. Both stand in the same
   sequence, so they balance whatever loops and branches the statements contain.
 * Reuse (buffer_reuse.py): a lifetime of a buffer group waits until the other pipes have given the slot back.
 
@@ -44,7 +44,7 @@ from attndsl.tile.statements import (
 _Use = tuple[Pipe, bool]  # a pipe, and whether it writes
 
 
-def synchronise(program: Program) -> Program:
+def synchronize(program: Program) -> Program:
     """The program with the events and barriers of every core.
 
     Raises:
@@ -52,11 +52,11 @@ def synchronise(program: Program) -> Program:
         InternalError: something stays unordered, which would be a defect of this pass.
     """
     ids = program.device.architecture.event_ids
-    cores = {core: _synchronise_core(tree, core, ids) for core, tree in program.cores.items()}
+    cores = {core: _synchronize_core(tree, core, ids) for core, tree in program.cores.items()}
     return program.with_(cores=cores)
 
 
-def _synchronise_core(tree: Seq, core: Core, ids: int) -> Seq:
+def _synchronize_core(tree: Seq, core: Core, ids: int) -> Seq:
     lifetimes = [item.buffers for item in tree.walk() if isinstance(item, Alloc)]
     groups = {buffer: group for group in lifetimes for buffer in group}
     tree = reuse_events(as_seq(rewrite(tree, lambda s: _content_events(s, groups)) or tree))
@@ -119,14 +119,14 @@ def _content_events(statement: Statement, groups: dict[Buffer, Group]) -> Statem
     if not kept:
         return statement
     before: dict[int, list[Statement]] = {}
-    behind: dict[int, list[Statement]] = {}
+    after: dict[int, list[Statement]] = {}
     for edge in kept:
         event = _content_event(edge, sorted(edge.buffers, key=order.__getitem__), groups)
-        behind.setdefault(edge.first, []).append(event)
+        after.setdefault(edge.first, []).append(event)
         before.setdefault(edge.second, []).append(wait_for(event))
     body: list[Statement] = []
     for index, child in enumerate(statement.body):
-        body += [*before.get(index, []), child, *behind.get(index, [])]
+        body += [*before.get(index, []), child, *after.get(index, [])]
     return seq(*body)
 
 
@@ -146,7 +146,7 @@ def _merge(edges: list[_Edge]) -> list[_Edge]:
 
 @kept
 def _uses(statement: Statement) -> Mapping[Buffer, frozenset[_Use]]:
-    """Who touches which buffer inside, lifetimes that begin and end inside aside."""
+    """Who accesses which buffer inside, lifetimes that begin and end inside aside."""
     found: dict[Buffer, frozenset[_Use]] = {}
     if isinstance(statement, Instruction):
         for buffers, writes in ((statement.reads(), False), (statement.writes(), True)):
@@ -221,13 +221,13 @@ def _order_flags(tree: Seq, sure: frozenset[For]) -> Seq:
     def change(statement: Statement) -> Statement:
         if not isinstance(statement, SetCrossFlag) or statement not in late:
             return statement
-        behind: list[Statement] = []
+        after: list[Statement] = []
         for pipe in late[statement]:
             name, own = f"{statement.name}{pipe.value}", statement.pipe
             done = SetEvent(name=f"{name}Done", source=pipe, target=own)
             taken = SetEvent(name=f"{name}Taken", source=own, target=pipe)
-            behind += [done, wait_for(done), taken, wait_for(taken)]
-        return seq(*behind, statement)
+            after += [done, wait_for(done), taken, wait_for(taken)]
+        return seq(*after, statement)
 
     return as_seq(rewrite(tree, change) or tree)
 

@@ -7,8 +7,8 @@ import pytest
 from attndsl.base.errors import InternalError
 from attndsl.expr import Symbol
 from attndsl.lowering.errors import TooManyEvents
-from attndsl.passes.events import synchronise as module
-from attndsl.passes.events.synchronise import synchronise
+from attndsl.passes.events import synchronize as module
+from attndsl.passes.events.synchronize import synchronize
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import LoadRows
@@ -22,14 +22,14 @@ PAIR = ub("pair", slots=2)
 RING = GlobalTensor(name="ring", dtype="float32", role="workspace", shared="block")
 
 
-def synchronised(*statements: Statement) -> Seq:
+def synchronized(*statements: Statement) -> Seq:
     """The vector core's tree behind the pass."""
-    return synchronise(program(cores={Core.AIV: seq(*statements)})).cores[Core.AIV]
+    return synchronize(program(cores={Core.AIV: seq(*statements)})).cores[Core.AIV]
 
 
 def test_a_chain_over_three_pipes():
     assert_prints(
-        synchronised(load(X), compute(Y, X), store(Y)),
+        synchronized(load(X), compute(Y, X), store(Y)),
         """
         MTE2  x[64] <- gm[64]
         set MTE2->V xReadyMTE2V
@@ -44,7 +44,7 @@ def test_a_chain_over_three_pipes():
 
 def test_several_loads_before_their_first_use_share_an_event():
     assert_prints(
-        synchronised(load(X), load(Y), compute(Z, X), compute(Z, Y)),
+        synchronized(load(X), load(Y), compute(Z, X), compute(Z, Y)),
         """
         MTE2  x[64] <- gm[64]
         MTE2  y[64] <- gm[64]
@@ -59,7 +59,7 @@ def test_several_loads_before_their_first_use_share_an_event():
 
 def test_instructions_of_one_pipe_get_a_barrier_where_they_clash():
     assert_prints(
-        synchronised(fill(X), fill(Y), compute(Z, X)),
+        synchronized(fill(X), fill(Y), compute(Z, X)),
         """
         V     x[64] = Duplicate(0.0)
         V     y[64] = Duplicate(0.0)
@@ -69,9 +69,9 @@ def test_instructions_of_one_pipe_get_a_barrier_where_they_clash():
     )
 
 
-def test_what_nobody_else_touches_gets_nothing():
+def test_what_nobody_else_accesses_gets_nothing():
     assert_prints(
-        synchronised(load(X), fill(Y), store(Z)),
+        synchronized(load(X), fill(Y), store(Z)),
         """
         MTE2  x[64] <- gm[64]
         V     y[64] = Duplicate(0.0)
@@ -83,7 +83,7 @@ def test_what_nobody_else_touches_gets_nothing():
 def test_an_event_stands_in_one_sequence_whatever_its_sides_contain():
     """The use is inside a branch: raise and wait stay outside, so that they balance on both paths."""
     assert_prints(
-        synchronised(load(X), If(condition=Symbol("n") > 0, then=seq(compute(Y, X)))),
+        synchronized(load(X), If(condition=Symbol("n") > 0, then=seq(compute(Y, X)))),
         """
         MTE2  x[64] <- gm[64]
         set MTE2->V xReadyMTE2V
@@ -97,7 +97,7 @@ def test_an_event_stands_in_one_sequence_whatever_its_sides_contain():
 def test_a_loop_over_one_slot_takes_turns():
     """That y is written again needs no barrier: between two iterations V waits for MTE2, and that for V."""
     assert_prints(
-        synchronised(loop(lifetime(X, load(X), compute(Y, X)))),
+        synchronized(loop(lifetime(X, load(X), compute(Y, X)))),
         """
         set V->MTE2 xFreeVMTE2[0]
         for i in 0..n:
@@ -114,7 +114,7 @@ def test_a_loop_over_one_slot_takes_turns():
 
 
 def test_a_loop_over_two_slots_has_an_id_for_each():
-    tree = synchronised(loop(lifetime(PAIR, load(PAIR), store(PAIR))))
+    tree = synchronized(loop(lifetime(PAIR, load(PAIR), store(PAIR))))
     assert_prints(
         tree,
         """
@@ -137,13 +137,13 @@ def test_a_loop_over_two_slots_has_an_id_for_each():
 
 def test_an_order_that_follows_from_others_is_dropped():
     """MTE3 reads what MTE2 wrote, but waits for V, which waited for MTE2."""
-    tree = synchronised(load(X), compute(Y, X), store(Y), store(X))
+    tree = synchronized(load(X), compute(Y, X), store(Y), store(X))
     names = {event.name for event in tree.walk() if isinstance(event, SetEvent)}
     assert names == {"xReadyMTE2V", "yReadyVMTE3"}
 
 
 def test_ids_are_counted_for_each_pair_of_pipes():
-    tree = synchronised(load(X), compute(Y, X), store(Y), load(Z), compute(X, Z), store(X))
+    tree = synchronized(load(X), compute(Y, X), store(Y), load(Z), compute(X, Z), store(X))
     ids: dict[tuple[Pipe, Pipe], dict[str, int]] = {}
     for event in tree.walk():
         if isinstance(event, SetEvent):
@@ -157,8 +157,8 @@ def test_more_ids_than_a_pair_has_are_refused_by_number():
     """Each buffer with slots is an event of its own; eight ids are there, each takes two."""
     buffers = [ub(f"b{number}", slots=2) for number in range(ARCHITECTURE.event_ids // 2 + 1)]
     with pytest.raises(TooManyEvents, match=rf"{ARCHITECTURE.event_ids + 2}.*{ARCHITECTURE.event_ids}"):
-        synchronised(*(loop(lifetime(held, load(held), compute(Y, held))) for held in buffers))
-    synchronised(*(loop(lifetime(held, load(held), compute(Y, held))) for held in buffers[:-1]))
+        synchronized(*(loop(lifetime(held, load(held), compute(Y, held))) for held in buffers))
+    synchronized(*(loop(lifetime(held, load(held), compute(Y, held))) for held in buffers[:-1]))
 
 
 def test_a_flag_waits_for_the_pipes_that_its_own_does_not_know_of():
@@ -166,7 +166,7 @@ def test_a_flag_waits_for_the_pipes_that_its_own_does_not_know_of():
     from_ring = LoadRows(dst=X.region(0, 1, 64), src=RING.region(0, 1, 64))
     flag = SetCrossFlag(name="ringDone", flag=0, mode=BLOCK_MODE, pipe=Pipe.MTE3)
     assert_prints(
-        synchronised(from_ring, flag),
+        synchronized(from_ring, flag),
         """
         MTE2  x[64] <- ring[64]
         set MTE2->MTE3 ringDoneMTE2Done
@@ -179,7 +179,7 @@ def test_a_flag_waits_for_the_pipes_that_its_own_does_not_know_of():
 
 
 def test_each_core_has_events_of_its_own():
-    made = synchronise(program(cores={Core.AIC: seq(), Core.AIV: seq(load(X), compute(Y, X))}))
+    made = synchronize(program(cores={Core.AIC: seq(), Core.AIV: seq(load(X), compute(Y, X))}))
     assert made.cores[Core.AIC].body == ()
     assert any(isinstance(item, SetEvent) for item in made.cores[Core.AIV].walk())
 
@@ -187,4 +187,4 @@ def test_each_core_has_events_of_its_own():
 def test_what_stays_unordered_is_a_defect_with_its_first_problem(monkeypatch):
     monkeypatch.setattr(module, "reuse_events", lambda tree: tree)
     with pytest.raises(InternalError, match=r"AIV: 2 problems of order; the first: V -> MTE2 on x"):
-        synchronised(loop(lifetime(X, load(X), compute(Y, X))))
+        synchronized(loop(lifetime(X, load(X), compute(Y, X))))

@@ -19,9 +19,9 @@ from attndsl.lowering.emit.loop_scalars import KEYS, SLOT
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization
-from attndsl.lowering.keys.key_source import KeySource, Wrapped
+from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.match.stored_inputs import stored_in, stored_node
-from attndsl.lowering.rows.row_segments import Segment, ToSegment
+from attndsl.lowering.rows.row_segments import RowSegment, ToSegment
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows
 from attndsl.tile.instructions.units import block_elements
@@ -35,7 +35,7 @@ _BEGIN, _END = Symbol("keyBeginHere"), Symbol("keyEndHere")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dequantised(Wrapped):
+class Dequantized(KeySourceAdapter):
     """int8 rows of another source, widened to the dtype that the cube multiplies."""
 
     channels: ChannelQuantization
@@ -50,9 +50,9 @@ class Dequantised(Wrapped):
     def segments(
         self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        bucket = self._bucket(emit)
-        place = (SLOT * emit.tile_keys + n0) * bucket
-        return body(Segment(self._ring(emit), Const(0), rows, place, bucket))
+        padded_size = self._padded_size(emit)
+        place = (SLOT * emit.tile_keys + n0) * padded_size
+        return body(RowSegment(self._ring(emit), Const(0), rows, place, padded_size))
 
     def widen(self, emit: Emitter) -> Seq:
         """The rows of the running tile widened, to their slot of the ring; the vector cores share them."""
@@ -74,19 +74,19 @@ class Dequantised(Wrapped):
 
     # Buffers --------------------------------------------------------------------------------------------
 
-    def _bucket(self, emit: Emitter) -> Named:
-        return emit.bucket if self.role == "key" else emit.value_bucket
+    def _padded_size(self, emit: Emitter) -> Named:
+        return emit.padded_head_size if self.role == "key" else emit.padded_value_size
 
     def _dim(self, emit: Emitter) -> Expr:
         return emit.head_dim if self.role == "key" else emit.value_dim
 
     def _width(self, emit: Emitter) -> int:
         """Lanes of a row in the unified buffer: int8 rows start on a 32-byte block."""
-        widest = max(emit.signature.bucket, emit.signature.value_bucket)
+        widest = max(emit.signature.padded_head_size, emit.signature.padded_value_size)
         return -(-widest // _INT8_BLOCK) * _INT8_BLOCK
 
     def _ring(self, emit: Emitter) -> GlobalTensor:
-        elements = Const(emit.schedule.ring * emit.schedule.tile_k * int(self._bucket(emit).value))
+        elements = Const(emit.schedule.ring * emit.schedule.tile_k * int(self._padded_size(emit).value))
         meaning = f"ring of {self.role} tiles in {emit.cube_dtype}, vector to cube"
         name = emit.label(f"{self.role}Ring")
         return emit.inventory.tensor(name, emit.cube_dtype, elements, "block", meaning)
@@ -105,14 +105,14 @@ class Dequantised(Wrapped):
         widened = emit.in_ub("wideRows", dtype, elements, "int8 rows as the cube takes them", slots)
         span = _COUNT * width
 
-        def to_ub(segment: Segment) -> Statement:
+        def to_ub(segment: RowSegment) -> Statement:
             source = segment.tensor.region(segment.offset, segment.rows, dim, segment.pitch)
             target = stored.region(segment.at * width, segment.rows, dim, width)
             return LoadRows(dst=target, src=source, where=self.where)
 
-        place = (SLOT * emit.tile_keys + _K0) * self._bucket(emit)
+        place = (SLOT * emit.tile_keys + _K0) * self._padded_size(emit)
         store = StoreRows(
-            dst=self._ring(emit).region(place, _COUNT, dim, self._bucket(emit)),
+            dst=self._ring(emit).region(place, _COUNT, dim, self._padded_size(emit)),
             src=widened.region(0, _COUNT, dim, width),
         )
         widen = Convert(dst=whole(widened, 0, span), src=whole(stored, 0, span), mode="CAST_NONE")
@@ -127,15 +127,15 @@ class Dequantised(Wrapped):
         )
 
 
-def dequantised(rows: nodes.Rows, role: str, source: Callable[[nodes.Rows, str], KeySource]) -> KeySource:
-    """The source of rows whose stored tensor is dequantised; ``source`` makes that of the stored rows."""
+def dequantized(rows: nodes.Rows, role: str, source: Callable[[nodes.Rows, str], KeySource]) -> KeySource:
+    """The source of rows whose stored tensor is dequantized; ``source`` makes that of the stored rows."""
     tensor = stored_node(rows)
     assert isinstance(tensor, nodes.Dequantize)
     plain = {"tensors" if isinstance(rows, nodes.Listed) else "tensor": tensor.source}
     stored, _ = stored_in(tensor.source)
     if stored.dtypes and "int8" not in stored.dtypes:
-        raise NotLowered(f"dequantisation of {stored.name}", rows.where)
-    return Dequantised(
+        raise NotLowered(f"dequantization of {stored.name}", rows.where)
+    return Dequantized(
         inner=source(replace(rows, **plain), role),  # type: ignore[arg-type]
         role=role,
         where=rows.where,

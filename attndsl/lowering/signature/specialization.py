@@ -1,4 +1,4 @@
-"""What a kernel is specialised on, which is its identity, and which calls share one."""
+"""The specialization of a kernel: its identity, and the rule which calls share one kernel."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from attndsl.spec.operator.specialization_parameters import default_specializati
 
 
 @dataclass(frozen=True, kw_only=True)
-class Specialisation:
-    """What a kernel is specialised on.
+class Specialization:
+    """The identity of a kernel: dtype, padded head sizes, optional tensors and specialization parameters.
 
     Attributes:
-        dtype: the io dtype. ``bucket``: head size, a multiple of 16.
+        dtype: the io dtype. ``padded_head_size``: the head size rounded up to a multiple of 16.
         features: the optional tensors in use.
-        value_bucket: head size of values where it is one of its own.
+        padded_value_size: the same of values, where they have a size of their own.
         settings: values of the parameters, dtypes and layouts on which the computation depends, by name,
             where they are not the defaults.
     """
 
     dtype: str
-    bucket: int
+    padded_head_size: int
     features: frozenset[str] = frozenset()
-    value_bucket: int | None = None
+    padded_value_size: int | None = None
     settings: tuple[tuple[str, Any], ...] = ()
 
 
-def settings_of(operator: Contract, special: Specialisation) -> dict[str, Any]:
+def settings_of(operator: Contract, special: Specialization) -> dict[str, Any]:
     """The values that conditions of the graph ask for."""
     asked, first = operator.specialization_parameters, default_specialization(operator)
     known = {name: value for name, value in first.items() if name in asked}
@@ -53,14 +53,14 @@ def kernel_inputs(operator: Contract, features: frozenset[str]) -> frozenset[str
 
 @cache
 def _choosing_lengths(operator: Contract) -> frozenset[str]:
-    """Optional lengths whose presence the computation asks for, so that kernels are specialised on it."""
+    """Optional lengths whose presence the computation asks for, so that kernels are specialized on it."""
     lengths = (spec.name for spec in operator.tensors if spec.optional and spec.kind == "lengths")
     return frozenset(name for name in lengths if presence_matters(operator.roots, name))
 
 
 @cache
 def feature_names(operator: Contract) -> tuple[str, ...]:
-    """The optional tensors a kernel can be specialised on, in signature order.
+    """The optional tensors a kernel can be specialized on, in signature order.
 
     Tensors that the computation never looks at (reserved arguments) are none, nor lengths whose absence
     kernels see by their number.
@@ -88,25 +88,25 @@ def features_told(operator: Contract, present: frozenset[str], settings: Mapping
 Settings = tuple[tuple[str, Any], ...]
 
 
-def specialised_on(
+def specialized_on(
     operator: Contract,
     present: frozenset[str],
     values: Mapping[str, Any],
     dtype: str,
-    buckets: tuple[int, int],
-) -> Specialisation:
-    """What the kernel is specialised on that calls need which pass ``present`` and have these settings.
+    padded_sizes: tuple[int, int],
+) -> Specialization:
+    """The specialization of the kernel for calls that pass ``present`` and have these settings.
 
-    ``buckets``: of the head sizes of keys and of values.
+    ``padded_sizes``: padded head sizes of keys and of values.
     """
     features = features_told(operator, present, values)
     settings = tuple((name, values.get(name)) for name in sorted(operator.specialization_parameters))
     one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
-    return Specialisation(
+    return Specialization(
         dtype=dtype,
-        bucket=buckets[0],
+        padded_head_size=padded_sizes[0],
         features=features,
-        value_bucket=None if one_size else buckets[1],
+        padded_value_size=None if one_size else padded_sizes[1],
         settings=canonical_settings(operator, features, settings),
     )
 

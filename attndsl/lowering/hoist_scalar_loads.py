@@ -1,8 +1,8 @@
-"""Elements of integer tensors that are read again and again get a name, and are read once.
+"""Hoists repeated scalar GM loads: elements of integer tensors that are read again get a name, and one read.
 
-Rules of the lowering read what they need where they need it: the length of a batch row for its mask, for
-each row of a step. What a definition reads anyway, in whatever body it stands, is a scalar for all that
-follows there, so that no loop inside reads it from global memory again.
+Lowering rules read an element at its place of use: the length of a batch row for its mask, for each row of a
+step. An element that a definition reads in any body becomes a scalar for the statements after it in that
+body, so that no loop inside reads it from global memory again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Known = Mapping[str, Symbol]
 """Names by the text of what they stand for."""
 
 
-def named_reads(tree: Seq) -> Seq:
+def hoist_scalar_loads(tree: Seq) -> Seq:
     """``tree`` with a definition in front of the first one that reads an element which is read again
     after it, in the same body or inside; elements at an index that is itself a scalar, ``lengths[batch]``.
 

@@ -9,7 +9,7 @@ from attndsl.api import ops
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.expr import Const, Element, Expr, Load, Symbol, minimum, select
 from attndsl.expr.reductions import Fold
-from attndsl.lowering.named_reads import named_reads
+from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
 from attndsl.tile.scalars import expressions, loads
 from attndsl.tile.statements import For, Let, Seq, Statement, seq
 
@@ -32,7 +32,7 @@ def text(tree: Statement) -> list[str]:
 def named(*body: Statement) -> list[str]:
     tree = seq(*body)
     assert isinstance(tree, Seq)
-    return text(named_reads(tree))
+    return text(hoist_scalar_loads(tree))
 
 
 def test_what_loops_inside_read_again_is_defined_in_front() -> None:

@@ -37,9 +37,9 @@ _TILES = (64, 128)
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A recognised computation with the declarations it came from.
+    """A recognized computation with the declarations it came from.
 
-    ``layouts``: the layouts that each tensor, results included, can have in this specialisation.
+    ``layouts``: the layouts that each tensor, results included, can have in this specialization.
     ``head_sizes``: those of queries and values that it is made for.
     """
 
@@ -206,7 +206,7 @@ def integers_are_multiplied_in_fp16(c: Candidate) -> Iterator[Finding]:
         if is_quantized and c.dtype == "int8":
             yield "int8 queries of keys or values that stand for other numbers", each.where
         if is_quantized and any(isinstance(node, nodes.Cast) for node in attention.query.walk()):
-            yield "queries that are rounded before they meet dequantised rows", attention.query.where
+            yield "queries that are rounded before they meet dequantized rows", attention.query.where
 
 
 def blocks_are_tiles(c: Candidate) -> Iterator[Finding]:

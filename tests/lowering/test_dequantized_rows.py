@@ -152,7 +152,7 @@ def test_emulator_with_every_kind_of_factor() -> None:
 
 SPEC = """
 from attndsl.spec import attend, Operator
-op = Operator("small_dequantised", summary="Small.")
+op = Operator("small_dequantized", summary="Small.")
 B, N, K, Q, T, D, E = op.dims("B N K Q T D E")
 op.axes(B=B, N=N, K=K, Q=Q, T=T, D=D, E=E, C=2)
 query = op.input("query", "B Q N D", dtype=("float16", "bfloat16"), axes="B Q N D")
@@ -179,7 +179,7 @@ MIXED = "attend.merge(own, part(near, last, 1))"
 
 
 def small(tmp_path: Path, **changes: str) -> Operator:
-    file = tmp_path / "small_dequantised.py"
+    file = tmp_path / "small_dequantized.py"
     file.write_text(SPEC.format(**{**PLAIN, **changes}))
     return load_file(file)
 
@@ -213,10 +213,10 @@ def test_rows_of_numbers_beside_rows_of_integers(tmp_path: Path) -> None:
     """The cube multiplies in float16, so that float16 rows may stand beside integers and bfloat16 may not."""
     mixed = small(tmp_path, result=MIXED, near="query")
     close(prompt(FP16, FP16), mixed)
-    with pytest.raises(NotLowered, match=r"small_dequantised\.py:\d+: bfloat16 rows beside rows of integers"):
+    with pytest.raises(NotLowered, match=r"small_dequantized\.py:\d+: bfloat16 rows beside rows of integers"):
         mixed(**prompt(BF16, BF16), backend="tile")
 
 
 def test_queries_that_are_rounded_first_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotLowered, match=r"small_dequantised\.py:\d+: queries that are rounded before"):
+    with pytest.raises(NotLowered, match=r"small_dequantized\.py:\d+: queries that are rounded before"):
         small(tmp_path, query="(query * 0.5).cast(query)")(**prompt(FP16), backend="tile")
