@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from attndsl.lowering.signature.specialisation import Specialisation
+
 from attndsl import ops
 from attndsl.codegen.kernel.item_decoding import item_decoding
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.expr import Const
-from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.target import Core
 from attndsl.tile.program import Program
 from attndsl.tile.statements import For, Let, Seq, Statement
