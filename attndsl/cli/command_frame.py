@@ -40,8 +40,8 @@ PROGRAM, COMPLETION_VARIABLE = "attndsl", "_ATTNDSL_COMPLETE"
 class Interrupted(KeyboardInterrupt):
     """An interrupt from the keyboard, as a class of its own.
 
-    Where ``exec`` of a text meets KeyboardInterrupt itself, Python ends the process by the signal, even if
-    the error was caught and whatever the exit code is.
+    Where ``exec`` of a text meets KeyboardInterrupt itself, ``python -m`` ends by the signal, even if the
+    error was caught and whatever the exit code is.
     """
 
 

@@ -24,7 +24,7 @@ from attndsl.base.child_processes import run_guarded
 from attndsl.base.disk_cache import make_entry
 from attndsl.emulator.errors import CompileFailed, CompilerMissing, EmulatorNotCompiled, WrongCompiler
 
-LOGGER = logging.getLogger("attndsl.emulator")
+LOGGER = logging.getLogger("attndsl")
 HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
 SOURCES = HERE / "src"

@@ -301,6 +301,15 @@ def test_a_full_disk_is_told() -> None:
     assert process.returncode == FAILED and len(said.splitlines()) == 1 and "No space left" in said
 
 
+def test_an_interrupt_inside_exec_has_the_same_exit_code(tmp_path) -> None:
+    """Python notes there that a process is to end by the signal; dataclasses are made by exec."""
+    interrupt = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nfor _ in range(1000): pass\n"
+    (tmp_path / "mine.py").write_text(f"exec({interrupt!r})\n")
+    with _started("show", "mine.py", cwd=tmp_path, stdout=subprocess.DEVNULL) as process:
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (INTERRUPTED, "attndsl: interrupted\n")
+
+
 def test_an_interrupt_ends_a_verification_soon() -> None:
     with _started(
         "verify", "relay_attention", "--backend", "reference", stdout=subprocess.DEVNULL

@@ -75,9 +75,9 @@ def unreported(features: frozenset[str]) -> tuple[str, ...]:
 @pytest.mark.parametrize("memory", ["l1", "l0a", "l0b", "l0c", "ub"])
 def test_storage_that_is_too_small_is_reported(memory):
     source = switched(FEATURES["plain"]).source
-    size = re.search(rf"InitBuffer\({memory}Storage_, (\d+)\)", source)
-    assert size
-    small = source.replace(size[0], f"InitBuffer({memory}Storage_, {int(size[1]) // 2})")
+    end = f"k{memory.capitalize()}End"
+    (call,) = re.findall(rf"Take\w+\(pipe, [^)]*\b{end}\b[^)]*\);", source)
+    small = source.replace(call, call.replace(end, f"{end} / 2"))
     assert is_reported_as_text(small, [launch_of(case, FEATURES["plain"]) for case in CASES])
 
 

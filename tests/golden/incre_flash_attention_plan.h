@@ -168,7 +168,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kFloat16D64AttnMask, 1};
+        constexpr Kernel kernel{
+            Key::kFloat16D64AttnMask, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};

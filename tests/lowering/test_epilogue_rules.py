@@ -13,8 +13,10 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES, epilogue
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS
+from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES, EpilogueRule, epilogue
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
+from attndsl.tile.statements import Note
 from tests.support.small_specs import assert_computes, packed_call, packed_spec
 
 from .builders import DECODING, PACKED, PADDED, attention, context, elementwise, lines, masked, scalar, tensor
@@ -240,3 +242,22 @@ def check_rows(folder: Path, name: str, backend: str, schedule: str) -> None:
     }
     known = {each: value for each, value in operands.items() if f"{each} =" in "\n".join(used)}
     assert_computes(op, backend, tolerance=8e-3, **packed_call([37, 5, 2], [300, 133, 0]), **known)
+
+
+def test_a_kind_of_operations_is_a_rule_and_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    note = Note(text="repeated")
+    planted = EpilogueRule(lower=lambda context, node, source, offset, each_run: [note])
+    change = made(lambda s: nodes.Repeat(source=s, axes=s.axes))
+    with pytest.raises(NotLowered, match="Repeat of the result"):
+        printed(change)
+    monkeypatch.setitem(EPILOGUE_RULES, nodes.Repeat, planted)
+    assert printed(change)[0] == "# repeated"
+
+
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_an_elementwise_operation_is_a_line_of_the_table(op: str) -> None:
+    """Every operation of scores is one of result rows: alone, or with a number."""
+    operation = OPERATIONS[op]
+    others = () if operation.own else (SLOPE,)
+    found = printed(made(elementwise(op, *others)))
+    assert [line for line in found if line.startswith("V     accumulator[")]

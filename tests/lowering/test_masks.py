@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import attndsl
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.key_range import key_range, tile_bounds
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier, share_loads_across_attentions
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.masks import mask_rules
 from attndsl.lowering.masks.key_conditions import LARGEST
-from attndsl.lowering.masks.mask_kind import KnownNumbers
+from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind
 from attndsl.lowering.masks.mask_rules import lower_mask, mask_kind
+from attndsl.lowering.masks.visible_interval import Interval
+from tests.support.import_graph import ImportGraph
 from tests.support.small_specs import (
     DECODE_RESULT,
     DECODE_SCORES,
@@ -311,3 +316,49 @@ def test_quotients_of_lanes_are_exact_up_to_the_largest_numbers() -> None:
         half = values.astype(np.float32) + np.float32(0.5)
         found = np.floor(half * np.float32(1 / divisor))
         np.testing.assert_array_equal(found, values // divisor)
+
+
+# What a new kind takes --------------------------------------------------------------------------------------
+
+
+def test_a_kind_of_masks_is_a_module_and_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks for a mask, or for the keys it hides, finds a kind that the list has, and no other room
+    imports the module of one."""
+    made = Modifier(title="hides by a softmax")
+    planted = MaskKind(
+        name="a mask by a softmax",
+        form="a softmax",
+        matches=lambda node, known: isinstance(node.condition, nodes.Softmax),
+        lower=lambda context, node: made,
+        visible=lambda node, known: Interval(None, i + 1),
+    )
+    by_softmax = masked(nodes.Softmax(scores=tensor("x", ("T",))))
+    with pytest.raises(NotLowered, match="a mask by Softmax"):
+        step(padded(by_softmax))
+    monkeypatch.setattr(mask_rules, "MASK_KINDS", (planted, *mask_rules.MASK_KINDS))
+    c = padded(by_softmax)
+    assert step(c) is made and bounds(c) == bounds(padded(CAUSAL))
+    kinds = {path.stem for path in Path(mask_rules.__file__).parent.glob("*_masks.py")}
+    graph = ImportGraph(Path(attndsl.__file__).parent)
+    outside = {b for a, b in graph.edges if not a.startswith("attndsl.lowering.masks.")}
+    assert {"key_masks", "index_masks", "byte_masks"} <= kinds
+    assert not outside & {f"attndsl.lowering.masks.{name}" for name in kinds}
+
+
+def test_every_kind_before_the_last_says_how_it_is_written() -> None:
+    *lowered, last = mask_rules.MASK_KINDS
+    assert all(kind.form for kind in lowered) and not last.form
+    with pytest.raises(NotLowered) as caught:
+        step(decoding(masked(nodes.Softmax(scores=tensor("x", ("T",))))))
+    assert all(kind.form in str(caught.value) for kind in lowered)
+
+
+def test_the_page_names_the_files_of_each_recipe() -> None:
+    root = Path(attndsl.__file__).parent
+    page = (root.parent / "docs" / "packages" / "lowering.md").read_text()
+    rows = page.split("## Recipes")[1].split("\n|---")[1].split("\n\n")[0].splitlines()[1:]
+    named = [re.findall(r"`([\w/]+\.py)`", row) for row in rows]
+    assert len(named) >= 6 and all(len(names) >= 3 for names in named)
+    folders = (root / "lowering", root.parent, Path(__file__).parent)
+    known = {name for names in named for name in names if "NAME" not in name}
+    assert [name for name in known if not any((folder / name).is_file() for folder in folders)] == []

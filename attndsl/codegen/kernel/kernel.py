@@ -10,11 +10,12 @@ from typing import Any
 
 from attndsl.base.reserved_names import plain
 from attndsl.codegen.kernel.dtype_parameter import DTYPES, LONGEST_SUFFIX, dtype_parameter, text_name
+from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding
 from attndsl.codegen.kernel.shared_stages import Member, Segment, Shared, keys_of, share
 from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal, shortened
-from attndsl.codegen.names.members import constant, gm_member, list_member, member
+from attndsl.codegen.names.members import constant, gm_member, list_member, member, scalar
 from attndsl.codegen.names.spelling import PARAMETER, Spelling, memory_member, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
@@ -137,6 +138,8 @@ class KernelText:
     events: tuple[tuple[str, tuple[Constant, ...]], ...]
     flags: tuple[Constant, ...]
     tensors: tuple[TensorMember, ...]
+    item: tuple[str, ...]
+    decoding: tuple[str, ...]
     buffers: tuple[str, ...]
     slots: tuple[str, ...]
     arrays: tuple[ArrayMember, ...]
@@ -173,7 +176,8 @@ def kernel_text(compiled: Compiled) -> KernelText:
     """The kernel of a compiled specialization."""
     program, parameter = compiled.program, dtype_parameter(compiled)
     spelling = Spelling(program, parameter.operands if parameter is not None else frozenset())
-    cube, vector = Writer(program, spelling), Writer(program, spelling)
+    decoding = item_decoding(program)
+    cube, vector = (Writer(program, spelling, decoding) for _ in range(2))
     bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
     shared = share(program, (cube.functions, vector.functions), bodies, spelling)
     helpers = kernel_helpers(_all_expressions(program))
@@ -197,7 +201,9 @@ def kernel_text(compiled: Compiled) -> KernelText:
         flags=tuple(
             Constant("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
-        tensors=tuple(_used(_tensors(program, names, spelling), shared, helpers)),
+        tensors=tuple(_used(_tensors(program, names, spelling), shared, helpers, cube.decoding_lines())),
+        item=tuple(_item_members(decoding)),
+        decoding=cube.decoding_lines(),
         buffers=tuple(_buffer_members(program, spelling)),
         slots=tuple(_declarations("uint32_t", [f"{name} = 0" for name in _slots(program)])),
         arrays=tuple(_arrays(program)),
@@ -334,6 +340,13 @@ def _declarations(ctype: str, names: Sequence[str]) -> Iterator[str]:
         yield f"{line};"
 
 
+def _item_members(decoding: ItemDecoding | None) -> Iterator[str]:
+    """The members of the struct that an item is decoded to."""
+    lets = decoding.lets if decoding is not None else ()
+    names = [scalar(let.symbol) for let in lets]
+    return _declarations("int64_t", names)
+
+
 def _buffer_members(program: Program, spelling: Spelling) -> Iterator[str]:
     """The buffers with one slot, by memory and type."""
     by_type: dict[tuple[object, str], list[str]] = {}
@@ -367,10 +380,10 @@ def _tensors(program: Program, names: Names, spelling: Spelling) -> Iterator[Ten
 
 
 def _used(
-    tensors: Iterable[TensorMember], shared: Shared, helpers: Iterable[Helper]
+    tensors: Iterable[TensorMember], shared: Shared, helpers: Iterable[Helper], decoding: Iterable[str]
 ) -> Iterator[TensorMember]:
     """Those that the kernel looks at; the contract may have more, such as lengths that are always 1."""
-    lines = (*shared.lines(), *(line for item in helpers for line in item.lines))
+    lines = (*shared.lines(), *decoding, *(line for item in helpers for line in item.lines))
     used = {name for line in lines for name in re.findall(r"\w+", line)}
     return (item for item in tensors if used & {item.name, item.list_name})
 

@@ -5,11 +5,13 @@ Stages become member functions; their parameters are the scalars they take from 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from attndsl.base.errors import InternalError
+from attndsl.codegen.kernel.item_decoding import FUNCTION, STRUCT, ItemDecoding
 from attndsl.codegen.names.members import constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
@@ -38,6 +40,8 @@ from attndsl.tile.statements import (
 )
 
 _INDENT = "    "
+_DECODED = 84
+"""Columns of the names that an item is decoded to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,9 @@ class Function:
 class Writer:
     """Writes the trees of one program; collects the functions that their stages become."""
 
-    def __init__(self, program: Program, spelling: Spelling) -> None:
+    def __init__(self, program: Program, spelling: Spelling, decoding: ItemDecoding | None = None) -> None:
         self._spelling = spelling
+        self._decoding = decoding
         self._given = {field.name for field in program.tiling} | {scalar.name for scalar in CORE_SCALARS}
         bound = dict.fromkeys(name for item in program.statements() for name in binds(item))
         self._definitions = {name: place for place, name in enumerate(bound)}
@@ -104,16 +109,21 @@ class Writer:
             yield self._order(statement)
 
     def _sequence(
-        self, sequence: Seq, held: tuple[Buffer, ...], scope: frozenset[str] | None
+        self,
+        sequence: Seq,
+        held: tuple[Buffer, ...],
+        scope: frozenset[str] | None,
+        before: Sequence[Let] = (),
     ) -> Iterator[str]:
-        sums: list[Let] = []
+        """``before``: scalars that the block has already."""
+        sums = [let for let in before if _has_sum(let)]
         if scope is not None:
             scope |= {name for item in sequence.body for name in defined(item)}
         for group in _groups(sequence.body):
             first = group[0]
             if len(group) > 1:
                 yield from self._each_slot(group)
-            elif isinstance(first, Let) and any(isinstance(node, Fold) for node in first.value.walk()):
+            elif isinstance(first, Let) and _has_sum(first):
                 known = next((each for each in sums if each.value.same(first.value)), None)
                 yield from self._lines(first if known is None else replace(first, value=known.symbol), held)
                 sums.append(first)
@@ -187,8 +197,27 @@ class Writer:
         var, end = scalar(loop.var), self._spelling.expr(loop.end)
         step = "++" + var if loop.step.same(Const(1)) else f"{var} += {self._spelling.expr(loop.step)}"
         yield f"for (int64_t {var} = {self._spelling.expr(loop.begin)}; {var} < {end}; {step}) {{"
-        yield from self._inside(loop.body, held)
+        if self._decoding is not None and loop in self._decoding.loops:
+            yield from (_INDENT + line for line in self._decoded(loop, held, self._decoding))
+        else:
+            yield from self._inside(loop.body, held)
         yield "}"
+
+    def _decoded(self, loop: For, held: tuple[Buffer, ...], decoding: ItemDecoding) -> Iterator[str]:
+        """The body of a loop over items, which begins with what all cores decode alike."""
+        names = [scalar(let.symbol) for let in decoding.lets]
+        text = f"const auto [{', '.join(names)}] = {FUNCTION}({scalar(loop.var)});"
+        yield from textwrap.wrap(text, _DECODED, subsequent_indent=_INDENT, break_long_words=False)
+        scope = frozenset(let.symbol.name for let in decoding.lets)
+        yield from self._sequence(decoding.rest(loop), held, scope, decoding.lets)
+
+    def decoding_lines(self) -> tuple[str, ...]:
+        """The body of the function that decodes an item."""
+        if self._decoding is None:
+            return ()
+        lets = Seq(body=self._decoding.lets)
+        names = ", ".join(scalar(let.symbol) for let in self._decoding.lets)
+        return (*self._sequence(lets, (), frozenset()), f"return {STRUCT}{{{names}}};")
 
     def _branch(self, branch: If, held: tuple[Buffer, ...]) -> Iterator[str]:
         yield f"if ({self._spelling.expr(branch.condition)}) {{"
@@ -271,6 +300,10 @@ def _kind(run: tuple[Statement, ...]) -> tuple[type, int] | None:
     if [getattr(item, "slot", None) for item in run] != list(range(first.ids)):
         return None
     return type(first), len(run)
+
+
+def _has_sum(let: Let) -> bool:
+    return any(isinstance(node, Fold) for node in let.value.walk())
 
 
 def _only(body: Seq) -> Statement | None:

@@ -248,24 +248,9 @@ private:
         }
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
-            const int64_t split = item % tiling_.splits;
-            const int64_t task = item / tiling_.splits;
-            const int64_t headTile = task % tiling_.headTiles;
-            const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
-            const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
-            const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-            const int64_t heads =
-                MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-            const int64_t taskRows = heads;
+            const auto [split, task, headTile, kvHead, batch, firstHead, heads, taskRows,
+                keyEnd, tileTotal, tilesPerSplit, firstTile, tiles] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t keyEnd =
-                tiling_.actualSeqLengthsCount == 0
-                    ? tiling_.keyCapacity
-                    : actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount - 1));
-            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
-            const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
-            const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-            const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(batch, firstHead, heads, rowFractals);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -307,23 +292,8 @@ private:
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
-            const int64_t split = item % tiling_.splits;
-            const int64_t task = item / tiling_.splits;
-            const int64_t headTile = task % tiling_.headTiles;
-            const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
-            const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
-            const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-            const int64_t heads =
-                MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-            const int64_t taskRows = heads;
-            const int64_t keyEnd =
-                tiling_.actualSeqLengthsCount == 0
-                    ? tiling_.keyCapacity
-                    : actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount - 1));
-            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
-            const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
-            const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-            const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
+            const auto [split, task, headTile, kvHead, batch, firstHead, heads, taskRows,
+                keyEnd, tileTotal, tilesPerSplit, firstTile, tiles] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
@@ -358,6 +328,35 @@ private:
         WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
+    }
+
+    // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
+    struct Item {
+        int64_t split, task, headTile, kvHead, batch, firstHead, heads, taskRows, keyEnd, tileTotal;
+        int64_t tilesPerSplit, firstTile, tiles;
+    };
+
+    __aicore__ inline Item DecodeItem(int64_t item)
+    {
+        const int64_t split = item % tiling_.splits;
+        const int64_t task = item / tiling_.splits;
+        const int64_t headTile = task % tiling_.headTiles;
+        const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
+        const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
+        const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+        const int64_t heads =
+            MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
+        const int64_t taskRows = heads;
+        const int64_t keyEnd =
+            tiling_.actualSeqLengthsCount == 0
+                ? tiling_.keyCapacity
+                : actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount - 1));
+        const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
+        const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
+        const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
+        const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
+        return Item{split, task, headTile, kvHead, batch, firstHead, heads, taskRows, keyEnd,
+            tileTotal, tilesPerSplit, firstTile, tiles};
     }
 
     // Cube stages

@@ -1,0 +1,71 @@
+"""The scalars of an item that cube and vector cores compute alike: one function of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from attndsl.target import Core
+from attndsl.tile.program import CORE_SCALARS, Program
+from attndsl.tile.statements import For, Let, Seq, Stage, Statement
+
+STRUCT, FUNCTION = "Item", "DecodeItem"
+_FEWEST = 3
+"""Scalars that are worth a function."""
+
+
+@dataclass(frozen=True, eq=False)
+class ItemDecoding:
+    """The loops over items of both kinds of core, and the scalars that both begin with."""
+
+    loops: tuple[For, ...]
+    lets: tuple[Let, ...]
+
+    def rest(self, loop: For) -> Seq:
+        """A loop's body without these scalars."""
+        names = {let.symbol.name for let in self.lets}
+        kept = (item for item in loop.body.body if not _is_let_of(item, names))
+        return Seq(body=tuple(kept), where=loop.body.where)
+
+
+def item_decoding(program: Program) -> ItemDecoding | None:
+    """The decoding that a program's cores share; None where there is not one loop over items a core."""
+    if not {Core.AIC, Core.AIV} <= program.cores.keys():
+        return None
+    cube, vector = (list(_item_loops(program.cores[core])) for core in (Core.AIC, Core.AIV))
+    if len(cube) != 1 or len(vector) != 1:
+        return None
+    first, second = cube[0], vector[0]
+    bounds = ((first.begin, second.begin), (first.end, second.end), (first.step, second.step))
+    if not all(mine.same(other) for mine, other in bounds):
+        return None
+    others = {let.symbol.name: let for let in _leading_lets(second)}
+    known = {field.name for field in program.tiling} | {each.name for each in CORE_SCALARS}
+    known.add(first.var.name)
+    lets = []
+    for let in _leading_lets(first):
+        other = others.get(let.symbol.name)
+        if other is not None and other.value.same(let.value) and let.value.symbols() <= known:
+            lets.append(let)
+            known.add(let.symbol.name)
+    return ItemDecoding((first, second), tuple(lets)) if len(lets) >= _FEWEST else None
+
+
+def _item_loops(tree: Statement) -> Iterator[For]:
+    """The loops over items outside of stages."""
+    if isinstance(tree, For) and tree.var.name == "item":
+        yield tree
+    elif not isinstance(tree, Stage):
+        for child in tree.children():
+            yield from _item_loops(child)
+
+
+def _leading_lets(loop: For) -> Iterator[Let]:
+    for item in loop.body.body:
+        if not isinstance(item, Let):
+            return
+        yield item
+
+
+def _is_let_of(item: Statement, names: set[str]) -> bool:
+    return isinstance(item, Let) and item.symbol.name in names

@@ -1,0 +1,85 @@
+"""What cube and vector cores compute of an item alike is computed by one function."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from attndsl import ops
+from attndsl.codegen.kernel.item_decoding import item_decoding
+from attndsl.codegen.samples.device_files import device_files, kernel_path
+from attndsl.compiler.compile import Compiled, compile_operator
+from attndsl.expr import Const
+from attndsl.lowering.signature.specialization import Specialization
+from attndsl.target import Core
+from attndsl.tile.program import Program
+from attndsl.tile.statements import For, Let, Seq, Statement
+
+
+@lru_cache(maxsize=1)
+def compiled() -> Compiled:
+    return compile_operator(ops.incre_flash_attention, Specialization(dtype="float16", padded_head_size=64))
+
+
+def with_vector_core(program: Program, tree: Statement) -> Program:
+    assert isinstance(tree, Seq)
+    return program.with_(cores={**program.cores, Core.AIV: tree})
+
+
+def changed(statement: Statement, name: str) -> Statement:
+    """The tree with another value for a scalar."""
+    if isinstance(statement, Let) and statement.symbol.name == name:
+        return Let(symbol=statement.symbol, value=statement.value + Const(1))
+    children = tuple(changed(child, name) for child in statement.children())
+    return statement.with_children(children) if children else statement
+
+
+def test_the_text_decodes_items_in_one_place() -> None:
+    source = device_files([compiled()])[kernel_path(compiled())]
+    decoding = item_decoding(compiled().program)
+    assert decoding is not None and len(decoding.lets) > 8
+    assert source.count("= DecodeItem(item);") == 2
+    assert len(re.findall(r"inline Item DecodeItem\(int64_t item\)", source)) == 1
+    bindings = re.findall(r"const auto \[([^\]]*)\]", source)
+    names = [let.symbol.cxx_name or let.symbol.name for let in decoding.lets]
+    assert [re.split(r",\s+", each) for each in bindings] == [names, names]
+    for let in decoding.lets:
+        name = let.symbol.cxx_name or let.symbol.name
+        assert len(re.findall(rf"const int64_t {name} =", source.split("RunVector")[0])) == 0
+    for loop in decoding.loops:
+        kept = {item.symbol.name for item in decoding.rest(loop).body if isinstance(item, Let)}
+        assert kept.isdisjoint(let.symbol.name for let in decoding.lets)
+        assert len(decoding.rest(loop).body) + len(decoding.lets) == len(loop.body.body)
+
+
+def test_a_scalar_that_one_kind_of_core_computes_otherwise_is_no_part_of_it_nor_what_uses_it() -> None:
+    program = compiled().program
+    vector = program.cores[Core.AIV]
+    own = item_decoding(program)
+    less = item_decoding(with_vector_core(program, changed(vector, "batch")))
+    assert own is not None and less is not None
+    names = [let.symbol.name for let in own.lets]
+    left = [let.symbol.name for let in less.lets]
+    assert "batch" in names and "keyEnd" in names and "task" in left
+    assert not {"batch", "keyEnd", "tiles"} & set(left)
+
+
+def test_loops_over_other_items_share_nothing() -> None:
+    program = compiled().program
+
+    def longer(statement: Statement) -> Statement:
+        if isinstance(statement, For) and statement.var.name == "item":
+            end = statement.end + Const(1)
+            return For(
+                var=statement.var, begin=statement.begin, end=end, step=statement.step, body=statement.body
+            )
+        children = tuple(longer(child) for child in statement.children())
+        return statement.with_children(children) if children else statement
+
+    assert item_decoding(with_vector_core(program, longer(program.cores[Core.AIV]))) is None
+
+
+def test_kernels_of_several_attentions_decode_each_where_it_is() -> None:
+    relay = compile_operator(ops.relay_attention, Specialization(dtype="float16", padded_head_size=128))
+    assert item_decoding(relay.program) is None
+    assert "DecodeItem" not in device_files([relay])[kernel_path(relay)]
