@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from attndsl.lowering.signature.specialisation import Specialisation
-
 from attndsl import ops
 from attndsl.codegen.kernel.item_decoding import item_decoding
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.expr import Const
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.target import Core
 from attndsl.tile.program import Program
 from attndsl.tile.statements import For, Let, Seq, Statement
@@ -19,7 +18,7 @@ from attndsl.tile.statements import For, Let, Seq, Statement
 
 @lru_cache(maxsize=1)
 def compiled() -> Compiled:
-    return compile_operator(ops.incre_flash_attention, Specialisation(dtype="float16", bucket=64))
+    return compile_operator(ops.incre_flash_attention, Specialization(dtype="float16", padded_head_size=64))
 
 
 def with_vector_core(program: Program, tree: Statement) -> Program:
@@ -81,6 +80,6 @@ def test_loops_over_other_items_share_nothing() -> None:
 
 
 def test_kernels_of_several_attentions_decode_each_where_it_is() -> None:
-    relay = compile_operator(ops.relay_attention, Specialisation(dtype="float16", bucket=128))
+    relay = compile_operator(ops.relay_attention, Specialization(dtype="float16", padded_head_size=128))
     assert item_decoding(relay.program) is None
     assert "DecodeItem" not in device_files([relay])[kernel_path(relay)]
