@@ -222,7 +222,7 @@ def test_an_unsplit_item_normalizes_its_rows_a_split_one_leaves_partials() -> No
         "MTE3  partialSum",
         "MTE3  partialOut",
     ]
-    assert partials.count("partialRow = split * rowTotal + batch * queryHeads + head") == 1
+    assert partials.count("partialRow := split * rowTotal + batch * queryHeads + head") == 1
     assert sum("partialRow * " in line for line in partials) == 3
 
 
