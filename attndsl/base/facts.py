@@ -22,10 +22,14 @@ def kept(find: Callable[[_Owner], _Fact]) -> Callable[[_Owner], _Fact]:
 
     @wraps(find)
     def fact(owner: _Owner) -> _Fact:
+        try:
+            known: _Fact = getattr(owner, FACTS)[name]
+            return known
+        except (AttributeError, KeyError):
+            pass
         facts = vars(owner).setdefault(FACTS, {})
-        if name not in facts:
-            facts[name] = find(owner)
-        found: _Fact = facts[name]
+        found = find(owner)
+        facts[name] = found
         return found
 
     return fact

@@ -8,11 +8,13 @@ Zn, L0C is Nz with fractals of 16 x 16 fp32 or int32.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from attndsl.base.facts import kept
+from attndsl.expr.compiled_evaluation import Function, integers
 from attndsl.expr.symbolic import Const, Expr, Named, as_expr, round_up
 from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
@@ -98,9 +100,9 @@ class LoadNz(Instruction):
         return (self.src.tensor,)
 
     def run(self, machine: Machine) -> None:
+        pitch = int(machine.value(self.src_matrix_pitch))
         for number in range(int(machine.value(self.matrices))):
-            offset = self.src.offset + number * self.src_matrix_pitch
-            source = gm_view(machine, replace(self.src, offset=offset))
+            source = gm_view(machine, self.src, number * pitch)
             if source.size:
                 self._place(machine, source, number)
 
@@ -211,8 +213,8 @@ class LoadFractals(Instruction):
         return (self.dst.buffer,)
 
     def run(self, machine: Machine) -> None:
-        repeat, stride = int(machine.value(self.repeat)), int(machine.value(self.src_stride))
-        source = machine.slot(self.src.buffer)[int(machine.value(self.src.offset)) :]
+        repeat, stride, first, start = _fractals_moved(self)(machine.scalars)
+        source = machine.slot(self.src.buffer)[first:]
         size, unit = source.itemsize, self.unit
         needed = (repeat - 1) * stride * unit + unit if repeat else 0
         if needed > source.size:
@@ -222,7 +224,6 @@ class LoadFractals(Instruction):
         fractals = np.lib.stride_tricks.as_strided(source, (repeat, unit // depth, depth), strides)
         if self.transpose:
             fractals = fractals.transpose(0, 2, 1)
-        start = int(machine.value(self.dst.offset))
         machine.slot(self.dst.buffer)[start : start + repeat * unit] = fractals.reshape(-1)
 
     def touched(self, machine: Machine) -> Iterator[tuple[Buffer, Indices]]:
@@ -298,7 +299,7 @@ class Mmad(Instruction):
         )
 
     def run(self, machine: Machine) -> None:
-        m, n, k = (int(machine.value(x)) for x in (self.m, self.n, self.k))
+        m, n, k = _product_size(self)(machine.scalars)
         depth = _up(k, block_elements(self.a.buffer.dtype))
         a = _from_zz(_from(machine, self.a), _up16(m), depth)[:m, :k]
         b = _from_zn(_from(machine, self.b), depth, _up16(n))[:k, :n]
@@ -401,6 +402,16 @@ class Fixpipe(Instruction):
 def padded(value: Expr) -> Expr:
     """A size rounded up to whole fractals."""
     return round_up(value, FRACTAL_SIZE)
+
+
+@kept
+def _fractals_moved(item: LoadFractals) -> Function:
+    return integers(item.repeat, item.src_stride, item.src.offset, item.dst.offset)
+
+
+@kept
+def _product_size(item: Mmad) -> Function:
+    return integers(item.m, item.n, item.k)
 
 
 def _from(machine: Machine, region: Region) -> Array:
