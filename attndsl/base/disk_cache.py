@@ -198,7 +198,7 @@ def _folders(root: Path) -> Iterator[Path]:
             yield path
 
 
-GROUPS = frozenset({"generated", "projects", "programs"})
+GROUPS = frozenset({"folders", "generated", "projects", "programs"})
 """Folders of the cache whose folders are the entries."""
 
 

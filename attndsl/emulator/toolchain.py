@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from attndsl.base.disk_cache import make_entry
+from attndsl.base.disk_cache import content_key, make_entry
 from attndsl.emulator.errors import CompileFailed, CompilerMissing, EmulatorNotCompiled
 
 HERE = Path(__file__).parent
@@ -122,9 +122,10 @@ def preparation() -> str:
 
 
 @functools.lru_cache(maxsize=1)
-def _own_files() -> str:
+def own_sources_key() -> str:
+    """A key over the C++ sources and headers of the emulator."""
     files = sorted([*INCLUDE.rglob("*.h"), *SOURCES.glob("*.cpp"), *SOURCES.glob("*.h")])
-    return digest(*(part for file in files for part in (file.name, file.read_bytes())))
+    return content_key(*(part for file in files for part in (file.name, file.read_bytes())))
 
 
 def run_compiler(
@@ -188,7 +189,7 @@ def runtime(compiler: Compiler) -> Runtime:
     Raises:
         EmulatorNotCompiled: its own sources or headers do not compile.
     """
-    key = digest(compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + KERNEL_FLAGS), _own_files())
+    key = digest(compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + KERNEL_FLAGS), own_sources_key())
     sources = sorted(SOURCES.glob("*.cpp"))
     target = make_entry(f"emulator-{key}", lambda made: _compile_all(compiler, sources, made))
     made_of = {source.stem: target / (source.stem + ".o") for source in sources}
