@@ -15,7 +15,7 @@ from attndsl import __version__
 from attndsl.base.errors import UserError
 from attndsl.base.package_files import sources_key
 from attndsl.campaign.jobs import Failed, Job, Results
-from attndsl.emulator.toolchain import find_compiler, own_sources_key
+from attndsl.campaign.runner import emulator_identity
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -56,9 +56,8 @@ class Identity:
     @cache
     def of_here() -> Identity:
         """That of this process, which runs the code of its start."""
-        compiler = find_compiler()
-        sources = f"{sources_key()}-{own_sources_key()}"
-        return Identity(__version__, sources, compiler.version if compiler else "none")
+        emulator, compiler = emulator_identity()
+        return Identity(__version__, f"{sources_key()}-{emulator}", compiler)
 
 
 def identity() -> Identity:

@@ -23,6 +23,7 @@ from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, Bac
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator.errors import CompilerMissing, EmulatorNotCompiled
 from attndsl.emulator.report import Report
+from attndsl.emulator.toolchain import find_compiler, own_sources_key
 from attndsl.graph.nodes import BlockRequantize, Dequantize
 from attndsl.lowering.errors import NotLowered
 from attndsl.reference.threads import single_threaded_blas
@@ -428,6 +429,12 @@ def run_case_data(data: CaseData, backends: tuple[str, ...], level: Level | None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return run_case(data.case(), backends, level)
+
+
+def emulator_identity() -> tuple[str, str]:
+    """A key over the emulator's own sources, and the version of the compiler, "none" without one."""
+    compiler = find_compiler()
+    return own_sources_key(), compiler.version if compiler else "none"
 
 
 @lru_cache(maxsize=8)
