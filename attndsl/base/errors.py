@@ -25,3 +25,11 @@ def error_text(error: BaseException) -> str:
         raise
     except BaseException:
         return "its text cannot be printed"
+
+
+def printable(text: str) -> str:
+    """A text with what no terminal shows as it is written as its escape, such as half of a surrogate pair."""
+    return "".join(
+        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode()
+        for each in text
+    )

@@ -22,13 +22,14 @@ def kept(find: Callable[[_Owner], _Fact]) -> Callable[[_Owner], _Fact]:
 
     @wraps(find)
     def fact(owner: _Owner) -> _Fact:
-        facts = vars(owner).get(FACTS)
-        if facts is None:
-            facts = vars(owner)[FACTS] = {}
         try:
-            found: _Fact = facts[name]
-        except KeyError:
-            found = facts[name] = find(owner)
+            known: _Fact = getattr(owner, FACTS)[name]
+            return known
+        except (AttributeError, KeyError):
+            pass
+        facts = vars(owner).setdefault(FACTS, {})
+        found = find(owner)
+        facts[name] = found
         return found
 
     return fact

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from attndsl.api.backends import BACKENDS, run_checked
-from attndsl.base.disk_cache import CacheNotWritable
+from attndsl.base.disk_cache import CacheNotWritable, content_key
 from attndsl.base.errors import InternalError, UserError
+from attndsl.base.jobs import worker_count
+from attndsl.base.package_files import sources_key
+from attndsl.campaign.jobs import Job, Jobs, LocalProcesses, LocalThreads, results_of
 from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, BackendResult, Row, Verification
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator.errors import CompilerMissing, EmulatorNotCompiled
 from attndsl.emulator.report import Report
+from attndsl.emulator.toolchain import find_compiler, own_sources_key
 from attndsl.graph.nodes import BlockRequantize, Dequantize
 from attndsl.lowering.errors import NotLowered
-from attndsl.reference.threads import cores
+from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import TargetLimitError
+from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case
-from attndsl.verify.cases.cases import Stream, WantedKernel
+from attndsl.verify.cases.cases import Stream, WantedKernel, spaces
 from attndsl.verify.cases.features import features_of, work_of
 from attndsl.verify.judge import benchmark
 from attndsl.verify.judge.compare import (
@@ -46,6 +50,7 @@ from attndsl.verify.judge.compare import (
 from attndsl.verify.judge.golden import Golden, Result, golden, with_own_arrays
 from attndsl.verify.judge.integral import compare_indices, compare_quantized
 from attndsl.verify.space import argument_roles
+from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import PROBE, SATURATED
 
 Progress = Callable[[int, int], object]
@@ -67,6 +72,8 @@ def verify(
     execute: Execute | None = None,
     kernels: Sequence[WantedKernel] = (),
     options: str = "",
+    jobs: Jobs | None = None,
+    journal: Path | None = None,
 ) -> Verification:
     """Compare backends with the float64 run of the executable spec over generated cases.
 
@@ -83,34 +90,71 @@ def verify(
         execute: runs a launch on the emulator, in place of :func:`attndsl.execute.execute.execute`.
         kernels: what the cases are for; without them for all that the operator may have.
         options: of the command that runs a case again, where it has any beyond seed and number.
+        jobs: who runs the cases; by default processes on this machine, and threads of this process where
+            ``execute`` is given or no file declares the operator.
+        journal: a file of finished cases, which are not run again; what is missing is added.
 
     Raises:
         NotGenerated: no cases can be made for the operator, or for one of ``kernels``.
         InternalError: a pass or a backend broke its own rules, or the installation is incomplete.
         CompilerMissing, CacheNotWritable, EmulatorNotCompiled: the emulator cannot be used.
+        CannotTravel: ``jobs`` or ``journal`` with cases that only this process can run.
+        WrongJournal, WorkersLost: as :mod:`attndsl.campaign.jobs`.
     """
+    if (jobs is not None or journal is not None) and not travels(operator, execute):
+        raise CannotTravel(operator.name)
     started = time.monotonic()
     chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
     stream = Stream(operator, seed, kernels=kernels)
-    wanted = tuple(only)
-    try:
-        taken = stream.take(max(wanted) + 1 if wanted else cases)
-    except (LookupError, StopIteration) as error:  # no rule for a role, an axis or a layout
-        raise NotGenerated(operator.name, f"{type(error).__name__}: {error}") from error
-    except RuntimeError as error:
-        if not kernels:
-            raise
-        raise NotGenerated(operator.name, str(error)) from error
-    picked = tuple(case for case in taken if not wanted or case.number in wanted)
-    rows = tuple(replace(row, options=options) for row in _run_all(picked, chosen, level, progress, execute))
+    wanted = frozenset(only)
+    count = max(wanted) + 1 if wanted else cases
+    total = len(wanted) or cases
+    local = jobs is None and not travels(operator, execute)
+    with warnings.catch_warnings():  # here, for all threads: filters are one state of the process
+        warnings.simplefilter("ignore")
+        found = results_of(
+            (
+                _job_here(case, chosen, level, execute) if local else case_job(case, chosen, level)
+                for case in _cases(stream, count, bool(kernels))
+                if not wanted or case.number in wanted
+            ),
+            LocalThreads(worker_count()) if local else jobs or LocalProcesses(),
+            journal,
+            None if progress is None else lambda done: progress(done, total),
+        )
+    rows = sorted(found.values(), key=lambda row: row.case)
+    rows = [replace(row, options=options) for row in rows]
     return Verification(
         operator=operator.name,
         seed=seed,
         backends=chosen,
-        rows=rows,
+        rows=tuple(rows),
         excluded=stream.excluded,
         seconds=time.monotonic() - started,
     )
+
+
+def _cases(stream: Stream, count: int, wanted_kernels: bool) -> Iterator[Case]:
+    """The first cases of a stream, each as soon as it is made.
+
+    Raises:
+        NotGenerated: one cannot be made.
+    """
+    for number in range(count):
+        try:
+            case = stream.take(number + 1)[number]
+        except (LookupError, StopIteration) as error:  # no rule for a role, an axis or a layout
+            raise NotGenerated(stream.operator.name, f"{type(error).__name__}: {error}") from error
+        except RuntimeError as error:
+            if not wanted_kernels:
+                raise
+            raise NotGenerated(stream.operator.name, str(error)) from error
+        yield case
+
+
+def _job_here(case: Case, backends: tuple[str, ...], level: Level | None, execute: Execute | None) -> Job:
+    """The job of a case for threads of this process."""
+    return Job(str(case.number), run_case, (case, backends, level, execute))
 
 
 class NotGenerated(UserError):
@@ -126,7 +170,15 @@ def run_case(
     level: Level | None = LEVELS[0],
     execute: Execute | None = None,
 ) -> Row:
-    """One case on some backends; ``execute``: see :func:`verify`."""
+    """One case on some backends; ``execute``: see :func:`verify`.
+
+    BLAS uses one thread, because what it rounds depends on how many there are.
+    """
+    with single_threaded_blas():
+        return _run_case(case, backends, level, execute)
+
+
+def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute: Execute | None) -> Row:
     call = case.call()
     wanted = Wanted(golden(call), benchmark.run(call), _level(case, call, level), _reach(case, call))
     results = tuple(judge(call, name, wanted, execute) for name in backends)
@@ -297,40 +349,98 @@ _BACKENDS: dict[str, Callable[[Call], tuple[tuple[Array, ...], tuple[str, ...]]]
 # ------------------------------------------------------------------------------------------------
 
 
-def _run_all(
-    cases: tuple[Case, ...],
-    backends: tuple[str, ...],
-    level: Level | None,
-    progress: Progress | None,
-    execute: Execute | None,
-) -> tuple[Row, ...]:
-    """Cases with one kernel follow each other in one thread, so that it is compiled once."""
-    groups: dict[Any, list[Case]] = {}
-    for case in cases:
-        groups.setdefault(case.kernel, []).append(case)
-    done: dict[int, Row] = {}
-    ended = threading.Event()
+# ------------------------------------------------------------------------------------------------
+# A case as a job of another process
 
-    def run(group: list[Case]) -> None:
-        for case in group:
-            if ended.is_set():
-                return
-            try:
-                done[case.number] = run_case(case, backends, level, execute)
-            except BaseException:
-                ended.set()  # other threads end with their case, not with their group
-                raise
-            if progress is not None:
-                progress(len(done), len(cases))
 
-    with warnings.catch_warnings():  # here, for all threads: filters are one state of the process
+@dataclass(frozen=True, kw_only=True)
+class CaseData:
+    """What a case is made of, as it travels; ``content``: of the files that declare its operator."""
+
+    source: str
+    content: str
+    mode: str
+    seed: int
+    number: int
+    attempt: int
+    assignment: Mapping[str, Any]
+    integers: Mapping[str, Array]
+
+    def case(self) -> Case:
+        """The case.
+
+        Raises:
+            SpecDiffers: the spec of this process is another one.
+        """
+        operator, members = _operator(self.source)
+        if operator.content_key != self.content:
+            raise SpecDiffers(self.source)
+        return Case(
+            operator, members[self.mode], self.seed, self.number, self.assignment, self.integers, self.attempt
+        )
+
+
+class SpecDiffers(UserError):
+    """A process that shall run a case has another spec than the one that made it."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(f"the spec '{source}' has changed, or is another one where the case runs")
+
+
+class CannotTravel(UserError):
+    """Cases of an operator that no file declares, or of a project, run in this process alone."""
+
+    def __init__(self, operator: str) -> None:
+        super().__init__(
+            f"the cases of {operator} run in this process alone: a scheduler and a journal need an operator "
+            "that a file declares, without --coverage and --project"
+        )
+
+
+def travels(operator: Operator, execute: Execute | None) -> bool:
+    """Whether other processes can make the cases of an operator."""
+    return execute is None and operator.content_key is not None
+
+
+def case_job(case: Case, backends: tuple[str, ...], level: Level | None) -> Job:
+    """The job of running a case anywhere; its key says all that decides the row but the compiler."""
+    content = case.operator.content_key
+    assert content is not None, "asked of operators that travel"
+    data = CaseData(
+        source=case.operator.source,
+        content=content,
+        mode=case.space.operator.name,
+        seed=case.seed,
+        number=case.number,
+        attempt=case.attempt,
+        assignment=dict(case.assignment),
+        integers=dict(case.integers),
+    )
+    told = (data.source, data.seed, data.number, backends, level, sorted(data.assignment.items()))
+    key = content_key(sources_key(), content, repr(told))
+    return Job(
+        f"{case.operator.name}-{data.seed}-{data.number}-{key[:16]}", run_case_data, (data, backends, level)
+    )
+
+
+def run_case_data(data: CaseData, backends: tuple[str, ...], level: Level | None) -> Row:
+    """The row of a case that another process made."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with ThreadPoolExecutor(max(1, cores())) as pool:
-            try:
-                list(pool.map(run, groups.values()))
-            finally:
-                ended.set()  # an interrupt of the main thread ends the others with their case too
-    return tuple(done[case.number] for case in cases)
+        return run_case(data.case(), backends, level)
+
+
+def emulator_identity() -> tuple[str, str]:
+    """A key over the emulator's own sources, and the version of the compiler, "none" without one."""
+    compiler = find_compiler()
+    return own_sources_key(), compiler.version if compiler else "none"
+
+
+@lru_cache(maxsize=8)
+def _operator(source: str) -> tuple[Operator, dict[str, CaseSpace]]:
+    """An operator and its case spaces by mode, once a process."""
+    operator = load(source)
+    return operator, {space.operator.name: space for space in spaces(operator)}
 
 
 def _failed(backend: str, started: float, message: str) -> BackendResult:

@@ -61,6 +61,17 @@ DEFAULT_CASES = 48
     help="run the kernels and the tiling of the project in DIR, as they are there, over cases for them",
 )
 @click.option("--record", is_flag=True, help="write what was checked to attndsl/campaign/recorded")
+@click.option(
+    "--scheduler",
+    metavar="tcp://HOST:PORT",
+    help="run the cases on the workers of a Dask cluster (pip install 'attndsl[cluster]')",
+)
+@click.option(
+    "--journal",
+    type=Place(folder=False),
+    metavar="FILE",
+    help="keep finished cases in FILE; those that it holds are not run again",
+)
 @loudness_options
 @json_option
 def verify(
@@ -72,6 +83,8 @@ def verify(
     coverage: bool,
     project: Path | None,
     record: bool,
+    scheduler: str | None,
+    journal: Path | None,
     as_json: bool,
 ) -> None:
     """Compare reference, tile program and executed kernel over generated cases.
@@ -81,6 +94,7 @@ def verify(
     """
     from attndsl.campaign import NotGenerated, records
     from attndsl.campaign import verify as verify_operator
+    from attndsl.campaign.cluster import Cluster
     from attndsl.execute.coverage import Coverage
     from attndsl.execute.user_project import UserProject
 
@@ -91,6 +105,9 @@ def verify(
         raise click.UsageError(f"{option} speaks of what the emulator runs; add --backend emulator")
     if project:
         _check_for_project(names, record)
+    if (scheduler or journal) and (coverage or project):
+        option = "--scheduler" if scheduler else "--journal"
+        raise click.UsageError(f"{option} cannot be joined with --coverage or --project: they run here alone")
     if "emulator" in chosen:
         from attndsl.base.disk_cache import cache_dir
         from attndsl.emulator.toolchain import require_compiler
@@ -113,6 +130,8 @@ def verify(
                 only=only,
                 execute=runs.execute if runs else None,
                 kernels=edited.kernels() if edited else (),
+                jobs=Cluster(scheduler) if scheduler else None,
+                journal=journal,
                 options=f"--project {shlex.quote(str(project))}" if project else "",
             )
         except NotGenerated as gap:

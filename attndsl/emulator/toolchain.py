@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attndsl.base.child_processes import run_guarded
-from attndsl.base.disk_cache import make_entry
+from attndsl.base.disk_cache import content_key, make_entry
 from attndsl.emulator.errors import CompileFailed, CompilerMissing, EmulatorNotCompiled, WrongCompiler
 
 LOGGER = logging.getLogger("attndsl")
@@ -147,9 +147,10 @@ def preparation() -> str:
 
 
 @functools.lru_cache(maxsize=1)
-def _own_files() -> str:
+def own_sources_key() -> str:
+    """A key over the C++ sources and headers of the emulator."""
     files = sorted([*INCLUDE.rglob("*.h"), *SOURCES.glob("*.cpp"), *SOURCES.glob("*.h")])
-    return digest(*(part for file in files for part in (file.name, file.read_bytes())))
+    return content_key(*(part for file in files for part in (file.name, file.read_bytes())))
 
 
 def run_compiler(
@@ -213,7 +214,7 @@ def runtime(compiler: Compiler) -> Runtime:
     Raises:
         EmulatorNotCompiled: its own sources or headers do not compile.
     """
-    key = digest(compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + KERNEL_FLAGS), _own_files())
+    key = digest(compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + KERNEL_FLAGS), own_sources_key())
     sources = sorted(SOURCES.glob("*.cpp"))
 
     def compile_into(made: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,18 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl import emulator
-from attndsl.base.disk_cache import content_key, make_entry
+from attndsl.base.disk_cache import content_key, find_entry, make_entry
+from attndsl.base.package_files import sources_key
 from attndsl.codegen.host.tiling_text import HostText, host_text, problem_values
 from attndsl.codegen.kernel_set.entry import is_unwrapped
 from attndsl.codegen.names.arguments import Argument, Names, names_of
 from attndsl.codegen.samples.device_files import device_files
 from attndsl.compiler.compile import Compiled
-from attndsl.compiler.prepare_launch import Launch, prepare
+from attndsl.compiler.prepare_launch import Launch, compiled_for, prepare
+from attndsl.compiler.stored_programs import entry_name
 from attndsl.emulator.toolchain import require_compiler, run_compiler
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.backends import Backend
 
 Array = npt.NDArray[Any]
+_UNCONCERNED = frozenset(["api", "campaign", "cli", "emulator", "reference", "tile_interpreter", "verify"])
+"""Packages that decide nothing about emitted files."""
+_NAME = "folder"
 _CTYPES = {"int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "float": ctypes.c_float}
 
 
@@ -114,8 +120,28 @@ def _argument(launch: Launch, item: Argument) -> emulator.Argument:
 
 
 def written(compiled: Compiled) -> Path:
-    """The folder, in the cache, that holds the project of a single specialization."""
-    return stored(device_files([compiled]))
+    """The folder, in the cache, that holds the project of a single specialization.
+
+    Which one it is, is kept in the cache too, so that its files need not be made to be named.
+    """
+    program = entry_name(compiled.operator, compiled.specialization)
+    # somebody may have made another program of the specialization
+    if program is None or compiled_for(compiled.operator, compiled.specialization) is not compiled:
+        return stored(device_files([compiled]))
+    note = f"folders/{content_key(sources_key(_UNCONCERNED), program)}"
+    noted = find_entry(note)
+    if noted is not None:
+        with contextlib.suppress(OSError):  # another process may take it away
+            folder = find_entry(f"generated/{(noted / _NAME).read_text()}")
+            if folder is not None:
+                return folder
+    folder = stored(device_files([compiled]))
+    make_entry(note, lambda made: _write_name(made, folder))
+    return folder
+
+
+def _write_name(note: Path, folder: Path) -> None:
+    (note / _NAME).write_text(folder.name)
 
 
 def stored(files: Mapping[str, str]) -> Path:

@@ -1,8 +1,10 @@
-"""Symbolic scalars as Python functions: a search for cases evaluates its conditions very often."""
+"""Symbolic scalars as Python functions: a search for cases evaluates its conditions very often, and the tile
+interpreter the addresses of its operands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from attndsl.expr.expression import Expr
@@ -11,6 +13,8 @@ from attndsl.expr.operators import OPERATORS
 from attndsl.expr.reductions import Fold
 
 Function = Callable[[Mapping[str, Any]], Any]
+_CALLED = {name: each.python for name, each in OPERATORS.items() if each.is_call}
+"""The operators that Python calls, by the names that they have in texts."""
 _FOLDS: dict[str, Callable[[list[Any]], Any]] = {
     "min": lambda values: min(values, default=0),
     "max": lambda values: max(values, default=0),
@@ -84,4 +88,68 @@ def compiled(expr: Expr) -> Function:
 
     # The text consists of operators, brackets and quoted names alone.
     function: Function = eval(f"lambda e: {text(expr)}", {"p": parts, "__builtins__": {}})
+    return function
+
+
+def evaluator(expr: Expr) -> Function:
+    """``expr.evaluate`` as a function that is made once an expression.
+
+    Unlike :func:`compiled` it reads tensors as ``evaluate`` does: an index beyond one is an error.
+    """
+    try:
+        return expr._function
+    except AttributeError:
+        return expr._keep("_function", _shared_evaluator(expr))
+
+
+def integers(*exprs: Expr) -> Function:
+    """The values of expressions as a tuple of ints, by one function."""
+    known = [node.value for node in exprs if isinstance(node, Const)]
+    if len(known) == len(exprs):
+        values = tuple(int(value) for value in known)
+        return lambda env: values
+    parts: list[Any] = []
+    texts = [
+        str(int(node.value)) if isinstance(node, Const) else f"int({_exact(node, parts)})" for node in exprs
+    ]
+    text = ", ".join(texts)  # makes the parts, too
+    return _function(f"({text},)", parts)
+
+
+def _shared_evaluator(expr: Expr) -> Function:
+    parts: list[Any] = []
+    return _function(_exact(expr, parts), parts)
+
+
+def _exact(node: Expr, parts: list[Any]) -> str:
+    """The Python text of an expression; what has none is called, as the next of ``parts``."""
+    if isinstance(node, Const) and type(node.value) in (int, bool):
+        return f"({node.value})"
+    if isinstance(node, Symbol):
+        return f"e[{node.name!r}]"
+    if isinstance(node, Select):
+        condition, then, otherwise = (_exact(each, parts) for each in node.children())
+        return f"({then} if {condition} else {otherwise})"
+    if isinstance(node, Binary) and OPERATORS[node.op].is_call:
+        return f"{node.op}({_exact(node.left, parts)}, {_exact(node.right, parts)})"
+    if isinstance(node, Binary | Compare | Logic):
+        return f"({_exact(node.left, parts)} {node.op} {_exact(node.right, parts)})"
+    parts.append(node.evaluate)
+    return f"p[{len(parts) - 1}](e)"
+
+
+def _function(text: str, parts: list[Any]) -> Function:
+    """The function of an environment ``e`` with this value; those of one text without parts are one."""
+    return _of_text(text) if not parts else _made(text, parts)
+
+
+@lru_cache(maxsize=1 << 14)
+def _of_text(text: str) -> Function:
+    return _made(text, [])
+
+
+def _made(text: str, parts: list[Any]) -> Function:
+    # The text consists of operators, brackets, integers and quoted names alone.
+    names = {**_CALLED, "int": int, "p": parts, "__builtins__": {}}
+    function: Function = eval(f"lambda e: {text}", names)
     return function

@@ -28,7 +28,9 @@ class Expr:
     What follows from the structure alone is found once an expression, when it is first asked for.
     """
 
-    __slots__ = ("_nodes", "_structure", "_symbols")
+    __slots__ = ("_function", "_nodes", "_structure", "_symbols")
+    _function: Callable[[Mapping[str, Any]], Any]
+    """Kept by :func:`attndsl.expr.compiled_evaluation.evaluator`."""
     _nodes: tuple[Expr, ...]
     _structure: tuple[Any, ...]
     _symbols: frozenset[str]

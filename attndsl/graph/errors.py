@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.base.errors import UserError
+from attndsl.base.errors import UserError, printable
 from attndsl.base.source_location import SourceLine
 
 
@@ -11,4 +11,4 @@ class GraphError(UserError):
 
     def __init__(self, message: str, where: SourceLine | None = None) -> None:
         self.where = where
-        super().__init__(f"{where}: {message}" if where else message)
+        super().__init__(printable(f"{where}: {message}" if where else message))

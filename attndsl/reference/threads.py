@@ -25,6 +25,7 @@ _SUFFIXES = ("64_", "")
 _lock = threading.Lock()
 _holders = 0
 _saved = 1
+_most: int | None = None
 
 
 def for_each(work: Callable[[Task], None], tasks: Sequence[Task], *, parallel: bool = True) -> None:
@@ -63,8 +64,18 @@ def _pool(process: int, count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, thread_name_prefix=f"attndsl-{process}")
 
 
+def limit_threads(count: int) -> None:
+    """Let this process use so many cores at most, because others work beside it."""
+    global _most
+    _most = count
+
+
 def cores() -> int:
     """Cores that this process may use."""
+    return _present_cores() if _most is None else min(_most, _present_cores())
+
+
+def _present_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

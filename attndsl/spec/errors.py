@@ -7,7 +7,7 @@ either of the existing implementations keep working.
 
 from __future__ import annotations
 
-from attndsl.base.errors import UserError
+from attndsl.base.errors import UserError, printable
 from attndsl.base.source_location import SourceLine
 from attndsl.graph.errors import GraphError as GraphError
 
@@ -20,7 +20,7 @@ class SpecError(UserError):
 
     def __init__(self, message: str, where: SourceLine | None = None) -> None:
         self.where = where
-        super().__init__(f"{where}: {message}" if where else message)
+        super().__init__(printable(f"{where}: {message}" if where else message))
 
 
 class LayoutTextError(SpecError):

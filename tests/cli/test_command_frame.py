@@ -258,7 +258,7 @@ def test_one_case_that_ran_is_enough(command, monkeypatch) -> None:
         return whole(call)
 
     monkeypatch.setitem(runner._BACKENDS, "tile", first_only)
-    monkeypatch.setattr(runner, "cores", lambda: 1)
+    monkeypatch.setenv("ATTNDSL_WORKERS", "1")
     code, found, _ = document(command, "verify", *COMMANDS["verify"])
     assert code == OK and found["verifications"][0]["ran_no_case"] == {} and len(seen) == 2
 

@@ -200,8 +200,8 @@ def test_the_twin_of_all_those_mistakes_is_legal():
 BROKEN_FILES = {
     "raises": ("import attndsl\nx = 1 / 0\n", r"s\.py:2: ZeroDivisionError"),
     "raises inside the package": (
-        "from attndsl.spec import Operator\nop = Operator('a')\nop.ahead(3)\n",
-        r"s\.py:3: AttributeError",
+        "from attndsl.spec import Operator\nop = Operator('a')\nop.dims\nop.axes(B=1)['B']\n",
+        r"s\.py:4: TypeError",
     ),
     "syntax": ("x = (\n", r"s\.py:1: .*never closed"),
     "no operator": ("x = 1\n", "declares no Operator"),

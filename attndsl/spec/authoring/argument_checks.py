@@ -107,6 +107,53 @@ def check_param(name: str, type: object, limits: Mapping[str, Any], legal: Mappi
         check_number(f"a choice of parameter '{name}'", value)
 
 
+def check_flag(argument: str, value: object) -> None:
+    """A plain truth value.
+
+    Raises:
+        AuthorArgumentError: it is none, such as a symbolic condition.
+    """
+    if not isinstance(value, bool):
+        raise wrong(argument, value, "True or False")
+
+
+def check_count(argument: str, value: object, least: int, most: int) -> None:
+    """A plain integer within bounds.
+
+    Raises:
+        AuthorArgumentError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise wrong(argument, value, f"an integer from {least} to {most}")
+
+
+def check_choices(name: str, value: object) -> None:
+    """The legal values of a parameter.
+
+    Raises:
+        AuthorArgumentError: they are neither listed nor mapped, or one cannot be told from others.
+    """
+    if not isinstance(value, tuple | list | Mapping):
+        raise wrong(f"choices of parameter '{name}'", value, "a tuple, or a mapping from spelling to value")
+    for each in value:
+        if not isinstance(each, bool | int | float | str | bytes):
+            raise wrong(f"a choice of parameter '{name}'", each, "a number, a text or bytes")
+
+
+def check_members(name: str, value: object) -> None:
+    """The members of an enumeration.
+
+    Raises:
+        AuthorArgumentError: they are neither names nor names with their integers.
+    """
+    if isinstance(value, Mapping):
+        for each, number in value.items():
+            check_text(f"a member of '{name}'", each)
+            check_count(f"the number of member '{each}' of '{name}'", number, -(1 << 31), (1 << 31) - 1)
+    elif not isinstance(value, str):
+        raise wrong(f"members of '{name}'", value, "a text of names, or a mapping from name to integer")
+
+
 def check_error_class(argument: str, value: object) -> None:
     """The class of an error or a warning.
 

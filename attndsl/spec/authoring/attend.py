@@ -36,7 +36,16 @@ from attndsl.graph.nodes import (
     Take,
     Windowed,
 )
-from attndsl.spec.authoring.values import Operand, TensorValue, Value, as_rows, elementwise, index_condition
+from attndsl.spec.authoring.argument_checks import check_condition, check_expression, check_text, wrong
+from attndsl.spec.authoring.values import (
+    Operand,
+    TensorValue,
+    Value,
+    as_rows,
+    elementwise,
+    index_condition,
+    node_of,
+)
 from attndsl.spec.errors import GraphError, SpecError
 
 BATCH = Symbol("b")
@@ -56,10 +65,15 @@ def rows(tensor: Value, *, length: Value | ExprLike | None = None, start: ExprLi
         start: first valid row as an expression of the batch index ``attend.BATCH``; a batch row whose rows
             would lie outside the tensor has none at all.
     """
+    node_of("tensor", tensor)
     where = author_line()
-    first = None if start is None else Scalar(value=as_expr(start), axes=("B",), where=where)
+    first = (
+        None if start is None else Scalar(value=check_expression("start", start), axes=("B",), where=where)
+    )
     axes = tensor.axes
-    return Value(Dense(axes=axes, tensor=tensor.node, length=_per_row(length), start=first, where=where))
+    return Value(
+        Dense(axes=axes, tensor=node_of("tensor", tensor), length=_per_row(length), start=first, where=where)
+    )
 
 
 def paged(
@@ -69,12 +83,13 @@ def paged(
 
     Row t of batch row b is row ``t % block_size`` of block ``table[b, t // block_size]``.
     """
+    node_of("tensor", tensor)
     axes: Axes = ("B", "K", "T", *(axis for axis in tensor.axes if axis in ("D", "E")))
     node = Paged(
         axes=axes,
-        tensor=tensor.node,
-        table=table.node,
-        block_size=as_expr(block_size),
+        tensor=node_of("tensor", tensor),
+        table=node_of("table", table),
+        block_size=check_expression("block_size", block_size),
         length=_per_row(length),
         where=author_line(),
     )
@@ -92,10 +107,17 @@ def listed(
             (G, K, U, D); a negative one means no rows.
         length: valid rows, one a batch row; all of them where a call leaves it out.
     """
+    node_of("tensors", tensors)
     where = author_line()
     axes: Axes = ("B", *("T" if axis == "U" else axis for axis in tensors.axes[1:]))
     return Value(
-        Listed(axes=axes, tensors=tensors.node, index=_per_row(index), length=_per_row(length), where=where)
+        Listed(
+            axes=axes,
+            tensors=node_of("tensors", tensors),
+            index=_per_row(index),
+            length=_per_row(length),
+            where=where,
+        )
     )
 
 
@@ -107,12 +129,17 @@ def packed(tensor: Value, ends: Value | None = None, *, length: Value | ExprLike
         ends: prefix sums of their numbers of tokens, axes (B,); batch row b owns ``ends[b-1] .. ends[b]-1``.
         length: instead of ``ends``, the number of tokens of each batch row.
     """
+    node_of("tensor", tensor)
     where = author_line()
     count = _per_row(length)
     if "S" in tensor.axes:
-        return Value(PackedQueries(tensor=tensor.node, ends=_node(ends), length=count, where=where))
+        return Value(
+            PackedQueries(tensor=node_of("tensor", tensor), ends=_node(ends), length=count, where=where)
+        )
     axes: Axes = ("B", "K", "T", *(axis for axis in tensor.axes if axis in ("D", "E")))
-    return Value(Packed(axes=axes, tensor=tensor.node, ends=_node(ends), length=count, where=where))
+    return Value(
+        Packed(axes=axes, tensor=node_of("tensor", tensor), ends=_node(ends), length=count, where=where)
+    )
 
 
 def ring(cache: Value, size: ExprLike, *, length: Value | ExprLike | None = None) -> Value:
@@ -122,7 +149,11 @@ def ring(cache: Value, size: ExprLike, *, length: Value | ExprLike | None = None
     """
     source = as_rows(cache)
     node = Ring(
-        axes=source.axes, source=source, size=as_expr(size), length=_per_row(length), where=author_line()
+        axes=source.axes,
+        source=source,
+        size=check_expression("size", size),
+        length=_per_row(length),
+        where=author_line(),
     )
     return Value(node)
 
@@ -130,7 +161,7 @@ def ring(cache: Value, size: ExprLike, *, length: Value | ExprLike | None = None
 def window(source: Value, start: ExprLike, *, length: Value | ExprLike) -> Value:
     """Rows ``start .. start + length - 1`` of another source of rows, expressions of ``attend.BATCH``."""
     inner, where = as_rows(source), author_line()
-    first = Scalar(value=as_expr(start), axes=("B",), where=where)
+    first = Scalar(value=check_expression("start", start), axes=("B",), where=where)
     return Value(Windowed(axes=inner.axes, source=inner, start=first, length=_per_row(length), where=where))
 
 
@@ -144,7 +175,7 @@ def append(cache: Value, new: Value, *, position: ExprLike, length: Value | Expr
         length: rows of each batch row in the end.
     """
     source, rows_, where = as_rows(cache), as_rows(new), author_line()
-    first = Scalar(value=as_expr(position), axes=("B",), where=where)
+    first = Scalar(value=check_expression("position", position), axes=("B",), where=where)
     axes = source.axes
     return Value(
         CacheAppend(axes=axes, cache=source, rows=rows_, position=first, length=_per_row(length), where=where)
@@ -153,14 +184,19 @@ def append(cache: Value, new: Value, *, position: ExprLike, length: Value | Expr
 
 def leading(tensor: Value, count: Expr) -> Value:
     """The first ``count`` channels of keys as values: latent attention keeps both in one tensor."""
+    source = node_of("tensor", tensor)
     axes = tuple("E" if axis == "D" else axis for axis in tensor.axes)
-    return Value(Leading(source=tensor.node, count=count, axes=axes, where=author_line()))
+    check_expression("count", count)
+    return Value(Leading(source=source, count=count, axes=axes, where=author_line()))
 
 
 def take(tensor: Value, axis: str, index: Expr) -> Value:
     """Entry ``index`` of one axis, such as the layer Y of a cache."""
+    source = node_of("tensor", tensor)
+    check_text("axis", axis)
+    check_expression("index", index)
     axes = tuple(each for each in tensor.axes if each != axis)
-    return Value(Take(source=tensor.node, axis=axis, index=index, axes=axes, where=author_line()))
+    return Value(Take(source=source, axis=axis, index=index, axes=axes, where=author_line()))
 
 
 def merge(*parts: Value) -> Value:
@@ -168,7 +204,7 @@ def merge(*parts: Value) -> Value:
 
     The log-sum-exp merge: each part weighs as much as the sum of exponentials behind it.
     """
-    nodes = tuple(part.node for part in parts)
+    nodes = tuple(node_of("a part", part) for part in parts)
     axes = parts[0].axes if parts else ()
     return Value(LogSumExpMerge(parts=nodes, axes=axes, where=author_line()))
 
@@ -179,11 +215,16 @@ def choose(*cases: tuple[TensorValue | tuple[TensorValue, ...], Value], otherwis
     As in ``choose((block_table, paged(...)), otherwise=rows(...))``; a tuple of arguments needs them all.
     """
     needs, values = [], []
-    for condition, value in cases:
+    for case in cases:
+        if not (isinstance(case, tuple) and len(case) == 2):
+            raise wrong("a case of choose()", case, "a tuple (argument, value)")
+        condition, value = case
         group = condition if isinstance(condition, tuple) else (condition,)
+        if not group or not all(isinstance(tensor, TensorValue) for tensor in group):
+            raise wrong("what a case of choose() needs", condition, "an input, or a tuple of inputs")
         needs.append(frozenset(tensor.spec.name for tensor in group))
-        values.append(value.node)
-    alternatives = (*values, otherwise.node)
+        values.append(node_of("the value of a case", value))
+    alternatives = (*values, node_of("otherwise", otherwise))
     axes = otherwise.axes
     if any(getattr(node, "axes", ()) != axes for node in alternatives):
         raise GraphError("all alternatives of choose() must have the same axes", author_line())
@@ -196,10 +237,12 @@ def when(condition: Expr, value: Value, otherwise: Value) -> Value:
 
     The condition is over parameters, and dtypes, layouts and presence of arguments: it shapes the kernel.
     """
+    check_condition("the condition of when()", condition)
+    then, other = node_of("value", value), node_of("otherwise", otherwise)
     node = Conditional(
         condition=condition,
-        then=value.node,
-        otherwise=otherwise.node,
+        then=then,
+        otherwise=other,
         axes=value.axes,
         where=author_line(),
     )
@@ -208,12 +251,12 @@ def when(condition: Expr, value: Value, otherwise: Value) -> Value:
 
 def scores(query: Value, keys: Value) -> Value:
     """``query . key^T`` in fp32, axes (B, N, Q, T); query head n reads key/value head ``n // (N / K)``."""
-    return Value(Scores(query=query.node, keys=as_rows(keys), where=author_line()))
+    return Value(Scores(query=node_of("query", query), keys=as_rows(keys), where=author_line()))
 
 
 def softmax(value: Value) -> Value:
     """Probabilities over the keys of each row; a row without keys is all zero."""
-    return Value(Softmax(scores=value.node, where=author_line()))
+    return Value(Softmax(scores=node_of("scores", value), where=author_line()))
 
 
 def condition(condition: Expr) -> Value:
@@ -223,6 +266,7 @@ def condition(condition: Expr) -> Value:
 
 def index(value: Expr) -> Value:
     """A number computed from ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, such as ``QUERY - KEY``."""
+    check_expression("an index", value)
     used = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in value.symbols())
     return Value(Scalar(value=value, axes=used, where=author_line()))
 
@@ -233,25 +277,40 @@ def requantize(probabilities: Value, block: int, scale: Value | None = None) -> 
     ``scale``: the step of the integers; where a call passes none, a 127th of the row's largest in the block.
     """
     node = BlockRequantize(
-        source=probabilities.node, block=as_expr(block), scale=_node(scale), where=author_line()
+        source=node_of("probabilities", probabilities),
+        block=check_expression("block", block),
+        scale=_node(scale),
+        where=author_line(),
     )
     return Value(node)
 
 
 def dequantize(source: Value, scale: Value, offset: Value | None = None) -> Value:
     """``(source + offset) * scale`` in fp32; just ``source`` where a call passes no scale."""
+    node_of("source", source)
+    node_of("scale", scale)
     scale, offset = _channels_of(source, scale), None if offset is None else _channels_of(source, offset)
     node = Dequantize(
-        source=source.node, scale=scale.node, offset=_node(offset), axes=source.axes, where=author_line()
+        source=node_of("source", source),
+        scale=node_of("scale", scale),
+        offset=_node(offset),
+        axes=source.axes,
+        where=author_line(),
     )
     return Value(node)
 
 
 def quantize(source: Value, scale: Value, offset: Value | None = None) -> Value:
     """``clip(round_half_even(source * scale + offset))`` to int8; just ``source`` without a scale."""
+    node_of("source", source)
+    node_of("scale", scale)
     scale, offset = _channels_of(source, scale), None if offset is None else _channels_of(source, offset)
     node = Quantize(
-        source=source.node, scale=scale.node, offset=_node(offset), axes=source.axes, where=author_line()
+        source=node_of("source", source),
+        scale=node_of("scale", scale),
+        offset=_node(offset),
+        axes=source.axes,
+        where=author_line(),
     )
     return Value(node)
 
@@ -295,7 +354,7 @@ def _per_row(value: Value | ExprLike | None) -> Node | None:
     """The node of a number a batch row; an expression is one of the batch index."""
     if value is None or isinstance(value, Value):
         return _node(value)
-    if not isinstance(value, Expr | int):
+    if isinstance(value, bool) or not isinstance(value, Expr | int):
         raise SpecError(
             f"rows are counted by an integer, lengths or an expression, got {value!r}", author_line()
         )
@@ -303,11 +362,12 @@ def _per_row(value: Value | ExprLike | None) -> Node | None:
 
 
 def _node(value: Value | None) -> Node | None:
-    return None if value is None else value.node
+    return None if value is None else node_of("an argument", value)
 
 
 def _channels_of(source: Value, factor: Value) -> Value:
     """``factor`` with its channel axis named as the source names it (D of a query or key, E of a value)."""
+    node_of("offset", factor)
     names = {"D": "E", "E": "D"}
     if all(axis in source.axes or axis not in names for axis in factor.axes):
         return factor

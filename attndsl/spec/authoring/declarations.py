@@ -17,9 +17,13 @@ from attndsl.expr.argument_facts import given, longest_of
 from attndsl.graph.nodes import AXIS_ORDER, Axes, Input, Output
 from attndsl.spec import errors
 from attndsl.spec.authoring.argument_checks import (
+    check_choices,
     check_condition,
+    check_count,
     check_error_class,
     check_expression,
+    check_flag,
+    check_members,
     check_name,
     check_number,
     check_param,
@@ -39,6 +43,8 @@ Dtypes: TypeAlias = "str | TensorValue | tuple[str | TensorValue, ...]"
 Layouts: TypeAlias = "str | list[str] | Mapping[str, object]"
 
 
+_MOST_TENSORS, _MOST_RESERVED = 1 << 16, 1 << 16
+"""Tensors in a sequence, reserved bytes; beyond them an author has mistyped."""
 _OF_CALLS = ("backend", "precision")
 """Options of :meth:`attndsl.spec.operator.operator.Operator.__call__` itself."""
 INDICES = {
@@ -117,10 +123,12 @@ class Declarations:
 
     def ahead(self, names: str) -> tuple[Symbol, ...]:
         """Symbols of parameters that are declared further down, because the signature's order is fixed."""
+        check_text("the names of parameters", names)
         return tuple(Symbol(name) for name in names.split())
 
     def given(self, name: str) -> Symbol:
         """Whether a call passes the optional argument ``name``, which may be declared further down."""
+        check_name(name)
         return given(name)
 
     def let(self, dim: Symbol, value: Expr) -> None:
@@ -182,6 +190,14 @@ class Declarations:
             meaning: a phrase for the printed contract.
         """
         self._reserve(name)
+        check_text("axes", axes)
+        check_text("meaning", meaning)
+        flags = {"optional": optional, "at_least": at_least, "indexed": indexed, "split": split}
+        for flag, chosen in flags.items():
+            check_flag(flag, chosen)
+        check_count("sequence_of", sequence_of, 0, _MOST_TENSORS)
+        if shape_error is not None:
+            check_error_class("shape_error", shape_error)
         alone, like = self._dtypes(dtype)
         declared = DeclaredTensor(
             name=name,
@@ -191,7 +207,7 @@ class Declarations:
             dtype_like=like,
             optional=optional,
             sequence_of=sequence_of,
-            list_of=list_of,
+            list_of=None if list_of is None else check_expression("list_of", list_of),
             at_least=at_least,
             indexed=indexed,
             split=split,
@@ -217,6 +233,9 @@ class Declarations:
         ``one_for_all``: whether a single entry may stand for all rows.
         """
         self._reserve(name)
+        check_flag("optional", optional)
+        check_flag("one_for_all", one_for_all)
+        check_text("meaning", meaning)
         alone, like = self._dtypes(dtype)
         declared = DeclaredTensor(
             name=name,
@@ -241,6 +260,10 @@ class Declarations:
         That there is one, that they do not decrease and that they end at ``total`` become constraints.
         """
         self._reserve(name)
+        check_text("layout", layout)
+        check_text("meaning", meaning)
+        if total is not None:
+            check_expression("total", total)
         declared = DeclaredTensor(
             name=name,
             layouts={"": layout},
@@ -262,6 +285,7 @@ class Declarations:
 
     def longest(self, name: str) -> Symbol:
         """Rows of the longest batch row that the prefix sums ``name`` tell; they may come further down."""
+        check_name(name)
         return longest_of(name)
 
     def param(
@@ -289,8 +313,16 @@ class Declarations:
         stands for it, that it is no NaN or infinity.
         """
         self._reserve_symbol(name)
+        check_choices(name, choices)
+        check_text(f"alias of parameter '{name}'", alias)
+        check_flag("takes_int", takes_int)
+        check_flag("finite", finite)
+        if error is not None:
+            check_error_class("error", error)
         legal = dict(choices) if isinstance(choices, Mapping) else {choice: choice for choice in choices}
         check_param(name, type, {"gt": gt, "ge": ge, "lt": lt, "le": le}, legal)
+        if default is not REQUIRED and not isinstance(default, bool | int | float | str | bytes | None):
+            raise wrong(f"default of parameter '{name}'", default, "a number, a text, bytes or None")
         check_number(f"default of parameter '{name}'", default)
         check_text(f"meaning of parameter '{name}'", meaning)
         self._arguments[name] = ParamSpec(
@@ -325,6 +357,10 @@ class Declarations:
 
         ``members``: the names, numbered from 0, or a mapping from each name to its integer.
         """
+        check_members(name, members)
+        check_text("prefix", prefix)
+        if not isinstance(default, int | str):
+            raise wrong(f"default of '{name}'", default, "a member or its integer")
         numbers = (
             {each: n for n, each in enumerate(members.split())} if isinstance(members, str) else dict(members)
         )
@@ -335,6 +371,7 @@ class Declarations:
 
     def reserved(self, name: str, size: int) -> None:
         """Reserved bytes, all of which must be 0: bytes, a list or tuple of integers, or a uint8 array."""
+        check_count(f"the size of '{name}'", size, 0, _MOST_RESERVED)
         zeros = bytes(size)
         self.param(
             name, bytes, default=zeros, choices={zeros: zeros}, meaning=f"{size} reserved bytes, all 0"
@@ -369,10 +406,15 @@ class Declarations:
         check_condition("the condition of a constraint", condition)
         check_text("the text of a constraint", text)
         check_text("hint", hint)
+        check_text("argument", argument)
         if when is not None:
             check_condition("when", when)
         if error is not None:
             check_error_class("error", error)
+        if over is not None and not (
+            isinstance(over, Mapping) and all(isinstance(index, Symbol) for index in over)
+        ):
+            raise wrong("over", over, "a mapping from index symbols to their extents")
         ranges = {index.name: check_expression("over", extent) for index, extent in (over or {}).items()}
         group = self._group
         scope = when if group.when is None else group.when if when is None else group.when & when
@@ -406,6 +448,8 @@ class Declarations:
         tensor is looked at.
         """
         check_error_class("error", error)
+        check_text("argument", argument)
+        check_flag("early", early)
         if when is not None:
             check_condition("when", when)
         before, self._group = self._group, _Group(when, error, argument, early)
@@ -427,6 +471,9 @@ class Declarations:
         """Tile sizes, ring depth and splits that the author wants; what is left out is filled in with
         usual values."""
         for name, value in choices.items():
+            if not isinstance(value, int | float | str):
+                raise wrong(f"schedule choice '{name}'", value, "a number or a text")
+            check_number(f"schedule choice '{name}'", value)
             if name in self.schedule_choices:
                 raise errors.DuplicateNameError(f"schedule choice '{name}' is made twice", author_line())
             self.schedule_choices[name] = value
@@ -455,6 +502,7 @@ class Declarations:
             raise wrong(f"output '{name}'", value, "a value of the computation")
         if not isinstance(like, TensorValue):
             raise wrong("like", like, "an input, whose dtype and layout the output takes")
+        check_text("dtype", dtype)
         node = Output(
             name=name, source=value.node, dtype=dtype or like.spec.name, axes=value.axes, where=author_line()
         )

@@ -54,6 +54,7 @@ from attndsl.graph.nodes import (
     WeightedSum,
     WindowSum,
 )
+from attndsl.spec.authoring.argument_checks import check_condition, wrong
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.errors import GraphError, SpecError
 
@@ -119,10 +120,11 @@ class Value(TakesScalars):
         where = author_line()
         if isinstance(condition, Expr):
             condition = index_condition(condition)
+        mask = node_of("the condition of replace", condition)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise wrong("the value of replace", value, "a number")
         axes = merge_axes(self.axes, condition.axes)
-        return Value(
-            Replace(source=self.node, condition=condition.node, value=float(value), axes=axes, where=where)
-        )
+        return Value(Replace(source=self.node, condition=mask, value=float(value), axes=axes, where=where))
 
     def where(self, visible: Expr) -> Value:
         """This value where ``visible`` holds, -inf elsewhere: a mask as a condition over indices.
@@ -130,6 +132,7 @@ class Value(TakesScalars):
         The condition is written with ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, as in
         ``s.where(attend.KEY <= attend.QUERY)``.
         """
+        check_condition("what is visible", visible)
         hidden = index_condition(negation(visible))
         return self.replace(hidden, float("-inf"))
 
@@ -211,6 +214,8 @@ class TensorValue(Value):
     """A tensor argument, usable in the computation and in constraints."""
 
     __slots__ = ("spec",)
+    __iter__ = None
+    """An element is read by index; without this, Python would count indices for ever."""
 
     def __init__(self, node: Node, spec: TensorSpec) -> None:
         super().__init__(node)
@@ -303,6 +308,17 @@ def result_axes(node: Node, *last: str) -> Axes:
     return ("S", "N", *last) if packed else ("B", "N", "Q", *last)
 
 
+def node_of(argument: str, value: object) -> Node:
+    """The node of an argument of an authoring function.
+
+    Raises:
+        AuthorArgumentError: it is no value of the computation.
+    """
+    if not isinstance(value, Value):
+        raise wrong(argument, value, "a value of the computation, such as an input")
+    return value.node
+
+
 def as_rows(value: object) -> Rows:
     """The node of key or value rows; a bare tensor with a row axis stands for all its rows."""
     node = value.node if isinstance(value, Value) else None
@@ -336,6 +352,7 @@ def as_node(operand: object) -> Node:
 
 def index_condition(condition: Expr) -> Value:
     """A truth value computed from the symbols b, n, i and j: batch row, head, query and key index."""
+    check_condition("a condition over indices", condition)
     used = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in condition.symbols())
     return Value(IndexCondition(condition=condition, axes=used, where=author_line()))
 

@@ -9,7 +9,7 @@ import traceback
 import types
 from pathlib import Path
 
-from attndsl.base.errors import UserError, error_text
+from attndsl.base.errors import UserError, error_text, printable
 from attndsl.base.package_files import spec_names, specs_dir
 from attndsl.spec.errors import SpecFileError, UnknownOperatorError
 from attndsl.spec.operator.files_read import recorded_reads
@@ -117,7 +117,7 @@ def _failed(path: Path, error: BaseException) -> SpecFileError:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(error_text(error).split())
+    return printable(" ".join(error_text(error).split()))
 
 
 def _author_frame(path: Path) -> int:

@@ -15,11 +15,12 @@ from attndsl.base.source_location import author_line
 from attndsl.expr import Expr, Symbol
 from attndsl.expr.argument_facts import dtype_of
 from attndsl.graph.graph import Graph
-from attndsl.graph.nodes import Output, names_read
+from attndsl.graph.nodes import Conditional, Output, names_read
 from attndsl.graph.specialize import conditions, specialize
 from attndsl.graph.verifier import verify
 from attndsl.spec import errors
-from attndsl.spec.authoring.declarations import Declarations
+from attndsl.spec.authoring.argument_checks import check_text, wrong
+from attndsl.spec.authoring.declarations import INDICES, Declarations
 from attndsl.spec.authoring.declared import resolve_tensor, roles_of_result
 from attndsl.spec.binding.binding import bind
 from attndsl.spec.binding.call import Call
@@ -193,6 +194,10 @@ class Operator(Declarations):
         For a document with a table of arguments for each mode: every mode has its own signature, constraints
         and computation, and all are called by the name of this operator. Both declare the parameter.
         """
+        for argument, text in (("suffix", suffix), ("by", by), ("summary", summary)):
+            check_text(f"{argument} of a mode", text)
+        if not isinstance(value, int | str):
+            raise wrong("value of a mode", value, "a value of its parameter, an integer or a text")
         if self._modes.parameter not in ("", by) or value in self._modes.operators:
             raise errors.DuplicateNameError(f"mode {by} = {value!r} is declared twice", author_line())
         other = Operator(
@@ -288,11 +293,25 @@ class Operator(Declarations):
                         f"constraint '{rule.condition}': unknown '{name}'", rule.where
                     )
         self.outputs  # noqa: B018 - resolves every layout
+        self._check_conditions()
         for present in (frozenset[str](), frozenset(spec.name for spec in self.tensors)):
             for values in specialization_samples(self, self.specialization_parameters, present):
                 self.graph(present, values)
         for mode in self.modes:
             mode.check()
+
+    def _check_conditions(self) -> None:
+        """What shapes a kernel is known before any size is."""
+        for root in self.roots:
+            for node in root.walk():
+                if not isinstance(node, Conditional):
+                    continue
+                for name in sorted(node.condition.symbols() & (self._dims.keys() | INDICES.keys())):
+                    raise errors.SpecError(
+                        f"attend.when({node.condition}, ...) asks for '{name}', a size or an index; it may "
+                        "ask for parameters, and for dtypes, layouts and presence of arguments",
+                        node.where,
+                    )
 
     def bind(self, /, *args: Any, **kwargs: Any) -> Call:
         """A checked call: sizes, layouts and features resolved.

@@ -10,7 +10,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from attndsl.base.facts import kept
 from attndsl.expr import Const, Expr, ExprLike, constant_value
+from attndsl.expr.compiled_evaluation import Function, integers
 from attndsl.target import Architecture, Core, Pipe
 from attndsl.target.costs import Cost
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region
@@ -37,6 +39,10 @@ _OPERATIONS = {
 
 class Machine(Protocol):
     """What an instruction's meaning may touch: scalars, the current slot of buffers, global memory."""
+
+    @property
+    def scalars(self) -> Mapping[str, Any]:
+        """The present scalars by name, and the tensors that expressions read."""
 
     def value(self, expr: ExprLike) -> Any:
         """The present value of a scalar."""
@@ -175,27 +181,42 @@ def is_one(expr: Expr) -> bool:
 
 def view(machine: Machine, region: Region) -> Array:
     """The region as a writable (rows, cols) array."""
-    return _strided(machine.slot(region.buffer), machine, region, region.buffer.name)
+    return _strided(machine.slot(region.buffer), extents(machine, region), region.buffer.name)
 
 
 def row_elements(machine: Machine, region: Region) -> Indices:
     """Where the rows of a region lie in the slot."""
-    values = (region.offset, region.rows, region.cols, region.pitch)
-    offset, rows, cols, pitch = (int(machine.value(value)) for value in values)
+    offset, rows, cols, pitch = extents(machine, region)
     return (offset + np.arange(rows)[:, None] * (pitch or cols) + np.arange(cols)).reshape(-1)
 
 
-def gm_view(machine: Machine, region: GlobalRegion) -> Array:
-    """The global region as a writable (rows, cols) array."""
-    return _strided(machine.tensor(region.tensor), machine, region, region.tensor.name)
+def gm_view(machine: Machine, region: GlobalRegion, further: int = 0) -> Array:
+    """The global region as a writable (rows, cols) array, ``further`` elements behind its place."""
+    offset, rows, cols, pitch = extents(machine, region)
+    place = (offset + further, rows, cols, pitch)
+    return _strided(machine.tensor(region.tensor), place, region.tensor.name)
 
 
-def _strided(flat: Array, machine: Machine, region: Region | GlobalRegion, name: str) -> Array:
-    offset, rows, cols = (int(machine.value(x)) for x in (region.offset, region.rows, region.cols))
-    pitch = int(machine.value(region.pitch)) or cols
+def extents(machine: Machine, region: Region | GlobalRegion) -> tuple[int, int, int, int]:
+    """The present offset, rows, cols and pitch of a region, in elements."""
+    found: tuple[int, int, int, int] = _extents(region)(machine.scalars)
+    return found
+
+
+@kept
+def _extents(region: Region | GlobalRegion) -> Function:
+    return integers(region.offset, region.rows, region.cols, region.pitch)
+
+
+def _strided(flat: Array, place: tuple[int, int, int, int], name: str) -> Array:
+    offset, rows, cols, pitch = place
+    pitch = pitch or cols
     last = offset + (rows - 1) * pitch + cols if rows and cols else offset
     if offset < 0 or last > flat.size:
         raise IndexError(f"{name}: elements {offset} to {last} of {flat.size} are touched")
+    if rows == 1 and cols >= 0:
+        return flat[None, offset:last]
+    if rows > 0 and pitch >= cols > 0 and (end := offset + rows * pitch) <= flat.size:
+        return flat[offset:end].reshape(rows, pitch)[:, :cols]
     size = flat.itemsize
-    shape, strides = (rows, cols), (pitch * size, size)
-    return np.lib.stride_tricks.as_strided(flat[offset:], shape, strides)
+    return np.lib.stride_tricks.as_strided(flat[offset:], (rows, cols), (pitch * size, size))

@@ -8,12 +8,14 @@ Zn, L0C is Nz with fractals of 16 x 16 fp32 or int32.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
+from attndsl.base.facts import kept
 from attndsl.expr import Const, Expr, Named, as_expr, round_up
+from attndsl.expr.compiled_evaluation import Function, integers
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
@@ -101,27 +103,34 @@ class LoadNz(Instruction):
         return (self.src.tensor,)
 
     def run(self, machine: Machine) -> None:
+        pitch = int(machine.value(self.src_matrix_pitch))
         for number in range(int(machine.value(self.matrices))):
-            offset = self.src.offset + number * self.src_matrix_pitch
-            source = gm_view(machine, replace(self.src, offset=offset))
+            source = gm_view(machine, self.src, number * pitch)
             if source.size:
                 self._place(machine, source, number)
 
     def _place(self, machine: Machine, source: Array, matrix: int) -> None:
         depth = BLOCK // source.itemsize
         rows, groups = source.shape[0], _up(source.shape[1], depth) // depth
-        group_step, row_step = (int(machine.value(x)) * depth for x in (self.padded_rows, self.row_step))
-        start = int(machine.value(self.dst.offset)) + matrix * int(machine.value(self.matrix_step)) * depth
-        target, size = machine.slot(self.dst.buffer)[start:], source.itemsize
-        needed = (groups - 1) * group_step + (rows - 1) * row_step + depth
+        offset, padded_rows, row_step, matrix_step = _image_steps(self)(machine.scalars)
+        start, slot = offset + matrix * matrix_step * depth, machine.slot(self.dst.buffer)
+        target = slot[start:]
+        needed = ((groups - 1) * padded_rows + (rows - 1) * row_step + 1) * depth
         if needed > target.size:
             text = f"{needed} elements from {start}, slot has {start + target.size}"
             raise IndexError(f"{self.dst.buffer.name}: {text}")
-        strides = (group_step * size, row_step * size, size)
-        image = np.lib.stride_tricks.as_strided(target, (groups, rows, depth), strides)
-        padded = np.zeros((rows, groups * depth), source.dtype)
-        padded[:, : source.shape[1]] = source
-        image[...] = padded.reshape(rows, groups, depth).transpose(1, 0, 2)
+        if groups * padded_rows * depth <= target.size and row_step > 0 and rows * row_step <= padded_rows:
+            whole = target[: groups * padded_rows * depth].reshape(groups, padded_rows, depth)
+            image = whole[:, : rows * row_step : row_step]
+        else:  # the last column group ends before its last rows
+            strides = (padded_rows * depth, row_step * depth, 1)
+            bytes_ = tuple(step * source.itemsize for step in strides)
+            image = np.lib.stride_tricks.as_strided(target, (groups, rows, depth), bytes_)
+        if source.shape[1] != groups * depth:
+            padded = np.zeros((rows, groups * depth), source.dtype)
+            padded[:, : source.shape[1]] = source
+            source = padded
+        image[...] = source.reshape(rows, groups, depth).transpose(1, 0, 2)
 
     def touched(self, machine: Machine) -> Iterator[tuple[Buffer, Indices]]:
         for number in range(int(machine.value(self.matrices))):
@@ -214,19 +223,21 @@ class LoadFractals(Instruction):
         return (self.dst.buffer,)
 
     def run(self, machine: Machine) -> None:
-        repeat, stride = int(machine.value(self.repeat)), int(machine.value(self.src_stride))
-        source = machine.slot(self.src.buffer)[int(machine.value(self.src.offset)) :]
-        size, unit = source.itemsize, self.unit
+        repeat, stride, first, start = _fractals_moved(self)(machine.scalars)
+        source = machine.slot(self.src.buffer)[first:]
+        unit = self.unit
         needed = (repeat - 1) * stride * unit + unit if repeat else 0
         if needed > source.size:
             raise IndexError(f"{self.src.buffer.name}: {needed} elements are read, {source.size} are left")
         depth = block_elements(self.src.buffer.dtype)
-        strides = (stride * unit * size, depth * size, size)
-        fractals = np.lib.stride_tricks.as_strided(source, (repeat, unit // depth, depth), strides)
+        if stride == 1 or repeat == 1:
+            fractals = source[: repeat * unit].reshape(repeat, unit // depth, depth)
+        else:
+            strides = (stride * unit * source.itemsize, depth * source.itemsize, source.itemsize)
+            fractals = np.lib.stride_tricks.as_strided(source, (repeat, unit // depth, depth), strides)
         if self.transpose:
             fractals = fractals.transpose(0, 2, 1)
-        start = int(machine.value(self.dst.offset))
-        machine.slot(self.dst.buffer)[start : start + repeat * unit] = fractals.reshape(-1)
+        machine.slot(self.dst.buffer)[start : start + repeat * unit].reshape(fractals.shape)[...] = fractals
 
     def touched(self, machine: Machine) -> Iterator[tuple[Buffer, Indices]]:
         numbers = np.arange(int(machine.value(self.repeat)))[:, None]
@@ -301,19 +312,21 @@ class Mmad(Instruction):
         )
 
     def run(self, machine: Machine) -> None:
-        m, n, k = (int(machine.value(x)) for x in (self.m, self.n, self.k))
+        m, n, k = _product_size(self)(machine.scalars)
         depth = _up(k, block_elements(self.a.buffer.dtype))
-        a = _from_zz(_from(machine, self.a), whole_fractals(m), depth)[:m, :k]
-        b = _from_zn(_from(machine, self.b), depth, whole_fractals(n))[:k, :n]
         # fp64 holds every sum of int8 products exactly
-        exact = np.float64 if self.a.buffer.dtype == "int8" else np.float32
+        exact = np.dtype(np.float64 if self.a.buffer.dtype == "int8" else np.float32)
+        a = _from_zz(_from(machine, self.a), whole_fractals(m), depth, exact)
+        b = _from_zn(_from(machine, self.b), depth, whole_fractals(n), exact)
         with np.errstate(all="ignore"):
-            result = a.astype(exact) @ b.astype(exact)
+            result = np.ascontiguousarray(a[:m, :k]) @ np.ascontiguousarray(b[:k, :n])
         rows, groups = whole_fractals(m), whole_fractals(n) // FRACTAL
         out = _from(machine, self.dst)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
-        padded = np.zeros((rows, groups * FRACTAL), out.dtype)
-        padded[:m, :n] = result
-        nz = padded.reshape(rows, groups, FRACTAL).transpose(1, 0, 2)
+        if result.dtype != out.dtype or result.shape != (rows, groups * FRACTAL):
+            padded = np.zeros((rows, groups * FRACTAL), out.dtype)
+            padded[:m, :n] = result
+            result = padded
+        nz = result.reshape(rows, groups, FRACTAL).transpose(1, 0, 2)
         if machine.value(self.initial):
             out[...] = nz
         else:
@@ -406,18 +419,39 @@ def padded(value: Expr) -> Expr:
     return round_up(value, FRACTAL_SIZE)
 
 
+@kept
+def _image_steps(item: LoadNz) -> Function:
+    return integers(item.dst.offset, item.padded_rows, item.row_step, item.matrix_step)
+
+
+@kept
+def _fractals_moved(item: LoadFractals) -> Function:
+    return integers(item.repeat, item.src_stride, item.src.offset, item.dst.offset)
+
+
+@kept
+def _product_size(item: Mmad) -> Function:
+    return integers(item.m, item.n, item.k)
+
+
 def _from(machine: Machine, region: Region) -> Array:
     """The slot from the region's first element on."""
     return machine.slot(region.buffer)[int(machine.value(region.offset)) :]
 
 
-def _from_zz(flat: Array, rows: int, cols: int) -> Array:
+def _from_zz(flat: Array, rows: int, cols: int, dtype: np.dtype[Any]) -> Array:
+    """A matrix in L0A as rows, its numbers in another dtype."""
     depth = BLOCK // flat.itemsize
     grid = flat[: rows * cols].reshape(rows // FRACTAL, cols // depth, FRACTAL, depth)
-    return grid.transpose(0, 2, 1, 3).reshape(rows, cols)
+    found = np.empty((rows, cols), dtype)
+    found.reshape(rows // FRACTAL, FRACTAL, cols // depth, depth)[...] = grid.transpose(0, 2, 1, 3)
+    return found
 
 
-def _from_zn(flat: Array, rows: int, cols: int) -> Array:
+def _from_zn(flat: Array, rows: int, cols: int, dtype: np.dtype[Any]) -> Array:
+    """A matrix in L0B as rows, its numbers in another dtype."""
     depth = BLOCK // flat.itemsize
     grid = flat[: rows * cols].reshape(rows // depth, cols // FRACTAL, FRACTAL, depth)
-    return grid.transpose(0, 3, 1, 2).reshape(rows, cols)
+    found = np.empty((rows, cols), dtype)
+    found.reshape(rows // depth, depth, cols // FRACTAL, FRACTAL)[...] = grid.transpose(0, 3, 1, 2)
+    return found

@@ -300,12 +300,16 @@ class Binary(VectorInstruction):
         return (self.first, self.second)
 
     def run(self, machine: Machine) -> None:
-        second = view(machine, self.second)
+        dst, first, second = (view(machine, each) for each in (self.dst, self.first, self.second))
         if self.broadcast:
-            cols = int(machine.value(self.first.cols))
-            second = second[:, np.arange(cols) % second.shape[1]]
+            blocks, rest = divmod(first.shape[1], second.shape[1])
+            if rest or dst.shape != first.shape:
+                second = second[:, np.arange(first.shape[1]) % second.shape[1]]
+            else:
+                shape = (first.shape[0], blocks, second.shape[1])
+                dst, first, second = dst.reshape(shape), first.reshape(shape), second[:, None, :]
         with np.errstate(all="ignore"):
-            view(machine, self.dst)[...] = _BINARY[self.op](view(machine, self.first), second)
+            _BINARY[self.op](first, second, out=dst)
 
     def text(self, names: Names) -> str:
         places = operands(names, self.dst, self.first, self.second)
@@ -331,12 +335,13 @@ _TO_INTEGER = tuple(_INTEGRAL)
 
 
 def _converted(values: Array, dtype: str, mode: str) -> Array:
-    """To integers: rounded by the mode, beyond the range its end, NaN as 0; to floats: to nearest even."""
+    """To integers: rounded by the mode, beyond the range its end, NaN as 0; to floats: as they are, whoever
+    stores them rounds to nearest even."""
     target = NUMPY_DTYPES[dtype]
     if values.dtype.kind == "f" and target == values.dtype:
         return np.asarray(_INTEGRAL[mode](values))
     if target.kind not in "iu":
-        return values.astype(target)
+        return values
     bounds = np.iinfo(target)
     whole = np.nan_to_num(_INTEGRAL[mode](values.astype(np.float64)), posinf=np.inf, neginf=-np.inf)
     found: Array = np.clip(whole, bounds.min, bounds.max).astype(target)
@@ -370,8 +375,9 @@ class Convert(VectorInstruction):
 
     def run(self, machine: Machine) -> None:
         with np.errstate(all="ignore"):
-            source = view(machine, self.src)
-            view(machine, self.dst)[...] = _converted(source, self.dst.buffer.dtype, self.mode)
+            view(machine, self.dst)[...] = _converted(
+                view(machine, self.src), self.dst.buffer.dtype, self.mode
+            )
 
     def text(self, names: Names) -> str:
         mode = f"RoundMode::{self.mode}"

@@ -207,7 +207,7 @@ class CaseSpace(SizeFacts):
                     continue
         env[EXTENTS] = extents = self.extents(env)
         for name in self._param_names:
-            if env.get(name) is RECIPROCAL_ROOT:
+            if env.get(name) == RECIPROCAL_ROOT:
                 env[name] = float(max(extents.get("D", 1), 1)) ** -0.5
         return env
 

@@ -1,0 +1,180 @@
+"""One core of a launch: its scalars and memories, and what it shares with the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attndsl.base.errors import InternalError
+from attndsl.expr import Const, Expr, ExprLike
+from attndsl.expr.compiled_evaluation import evaluator
+from attndsl.expr.nodes import global_key
+from attndsl.target import Architecture, Core
+from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
+from attndsl.tile.statements import BLOCK_MODE, DEVICE_MODE, Alloc, Collect, PickTensor, SetCrossFlag
+from attndsl.tile_interpreter.disjoint_check import DisjointCheck
+from attndsl.tile_interpreter.operand_limits import OperandLimits
+
+Array = npt.NDArray[Any]
+WORKSPACE = "workspace"
+
+
+@dataclass
+class Device:
+    """What cores share: cross-core counters, limits that operands were held against.
+
+    ``moves`` counts what any core did, to notice when nothing moves.
+    """
+
+    blocks: int
+    architecture: Architecture
+    counters: dict[tuple[Core, int, int, int], int] = field(default_factory=dict)
+    arrivals: dict[tuple[int, int, int], dict[int, int]] = field(default_factory=dict)
+    moves: int = 0
+
+    def __post_init__(self) -> None:
+        self.limits, self.vectors = OperandLimits(self.architecture), self.architecture.aiv_per_aic
+
+    def raise_flag(self, core: CoreState, flag: SetCrossFlag) -> None:
+        """Count an arrival; when all participants have arrived, the other side may go on."""
+        if flag.mode == BLOCK_MODE and core.kind is Core.AIC:
+            for sub in range(self.vectors):
+                self._count((Core.AIV, core.block, sub, flag.flag))
+        elif flag.mode == BLOCK_MODE:
+            if self._all_arrived((2, core.block, flag.flag), core.sub, self.vectors):
+                self._count((Core.AIC, core.block, 0, flag.flag))
+        elif flag.mode == DEVICE_MODE:
+            number = core.block * self.vectors + core.sub
+            if self._all_arrived((0, 0, flag.flag), number, self.blocks * self.vectors):
+                for block in range(self.blocks):
+                    for sub in range(self.vectors):
+                        self._count((Core.AIV, block, sub, flag.flag))
+        else:
+            raise InternalError(f"cross-core mode {flag.mode} is not interpreted")
+
+    def lower_flag(self, core: CoreState, flag: int) -> bool:
+        """Take one count of a flag, if there is one."""
+        key = (core.kind, core.block, core.sub, flag)
+        if self.counters.get(key, 0) == 0:
+            return False
+        self.counters[key] -= 1
+        self.moves += 1
+        return True
+
+    def _count(self, key: tuple[Core, int, int, int]) -> None:
+        self.counters[key] = self.counters.get(key, 0) + 1
+        self.moves += 1
+
+    def _all_arrived(self, key: tuple[int, int, int], who: int, expected: int) -> bool:
+        arrived = self.arrivals.setdefault(key, {})
+        arrived[who] = arrived.get(who, 0) + 1
+        self.moves += 1
+        if len(arrived) < expected:
+            return False
+        self.arrivals[key] = {other: count - 1 for other, count in arrived.items() if count > 1}
+        return True
+
+
+class CoreState:
+    """One core: its scalars, its memories, and the slots that lifetimes have reached.
+
+    It is the machine that instructions see. ``check``: watches disjoint loops, where that is asked for.
+    """
+
+    def __init__(
+        self,
+        kind: Core,
+        block: int,
+        sub: int,
+        scalars: dict[str, Any],
+        memory: dict[str, Any],
+        device: Device,
+        check_disjoint: bool,
+    ) -> None:
+        self.kind, self.block, self.sub = kind, block, sub
+        tensors = {global_key(name): array for name, array in memory.items()}
+        self.scalars: dict[str, Any] = {**memory, **tensors, **scalars}
+        self.check = DisjointCheck() if check_disjoint else None
+        self._memory = memory
+        self._device = device
+        self.limits = device.limits
+        self._buffers: dict[Buffer, Array] = {}
+        self._slots: dict[Buffer, int] = {}
+        self._current: dict[Buffer, Array] = {}
+        self._tensors: dict[GlobalTensor, Array] = {}
+
+    def value(self, expr: ExprLike) -> Any:
+        """The present value of a scalar."""
+        if isinstance(expr, Const):
+            return expr.value
+        return evaluator(expr)(self.scalars) if isinstance(expr, Expr) else expr
+
+    def slot(self, buffer: Buffer) -> Array:
+        """The current slot of a buffer; memory that was never written holds NaN."""
+        try:
+            return self._current[buffer]
+        except KeyError:
+            pass
+        if buffer not in self._buffers:
+            raw = np.full(buffer.slots * buffer.slot_bytes, 0xFF, np.uint8)
+            self._buffers[buffer] = raw.view(NUMPY_DTYPES[buffer.dtype]).reshape(buffer.slots, -1)
+        current: Array = self._buffers[buffer][self._slots.get(buffer, 0) % buffer.slots]
+        self._current[buffer] = current
+        return current
+
+    def next_slot(self, lifetime: Alloc) -> None:
+        """The lifetime has ended: each of its buffers goes on to its next slot."""
+        for buffer in lifetime.buffers:
+            self._slots[buffer] = self._slots.get(buffer, 0) + 1
+            if buffer.slots > 1:
+                self._current.pop(buffer, None)
+
+    def tensor(self, tensor: GlobalTensor) -> Array:
+        """A global tensor; of a workspace tensor the part that starts at its offset."""
+        if tensor not in self._tensors:
+            if tensor.role == WORKSPACE:
+                start = int(self.value(tensor.offset))
+                raw = self._memory[WORKSPACE][start:]
+                size = NUMPY_DTYPES[tensor.dtype].itemsize
+                self._tensors[tensor] = raw[: raw.size // size * size].view(NUMPY_DTYPES[tensor.dtype])
+            elif tensor.listed:
+                raise InternalError(f"{tensor.name} is a list and no element of it was picked")
+            else:
+                self._tensors[tensor] = self._memory[tensor.name]
+        return self._tensors[tensor]
+
+    def raise_flag(self, flag: SetCrossFlag) -> None:
+        """Raise a cross-core flag."""
+        self._device.raise_flag(self, flag)
+
+    def lower_flag(self, flag: int) -> bool:
+        """Take one count of a cross-core flag, if there is one."""
+        return self._device.lower_flag(self, flag)
+
+    def pick(self, statement: PickTensor) -> None:
+        """The tensor, for instructions and for scalars, is that element of its list."""
+        name, index = statement.tensor.name, int(self.value(statement.index))
+        entries = self._memory[name]
+        if not 0 <= index < len(entries):
+            raise IndexError(f"{name}: element {index} of a list of {len(entries)} is picked")
+        self._tensors[statement.tensor] = self.scalars[global_key(name)] = entries[index]
+
+    def collect(self, statement: Collect) -> None:
+        """Collect the indices for which a condition holds."""
+        found: list[int] = []
+        skip = int(self.value(statement.skip))
+        holds = evaluator(statement.condition)
+        inner = dict(self.scalars)
+        for value in range(int(self.value(statement.begin)), int(self.value(statement.extent))):
+            if len(found) == statement.array.capacity:
+                break
+            inner[statement.index.name] = value
+            if holds(inner):
+                if skip <= 0:
+                    found.append(value)
+                skip -= 1
+        self.scalars[statement.array.name] = np.array(found, np.int64)
+        self.scalars[statement.count.name] = len(found)

@@ -1,0 +1,202 @@
+"""Statements of a finished tile program as Python functions of a core, made once a program.
+
+Only statements with a cross-core wait inside can pause; these are generators (:func:`pausing`). All others
+are plain calls (:func:`step`). Events and barriers order nothing here: they are no step at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import TypeAlias
+
+from attndsl.base.errors import InternalError
+from attndsl.base.facts import kept
+from attndsl.expr.compiled_evaluation import Function, evaluator, integers
+from attndsl.tile.instructions import Instruction
+from attndsl.tile.statements import (
+    Alloc,
+    Collect,
+    For,
+    If,
+    Let,
+    PickTensor,
+    Seq,
+    SetCrossFlag,
+    Stage,
+    Statement,
+    WaitCrossFlag,
+)
+from attndsl.tile_interpreter.core_state import CoreState
+
+Step: TypeAlias = Callable[[CoreState], None]
+
+
+def pausing(statement: Statement, core: CoreState) -> Generator[str, None, None]:
+    """Run a statement with its parts; yields "waiting" whenever a flag is not up yet."""
+    if isinstance(statement, WaitCrossFlag):
+        while not core.lower_flag(statement.flag):
+            yield "waiting"
+    elif isinstance(statement, For):
+        for value in _iterations(statement, core):
+            core.scalars[statement.var.name] = value
+            yield from pausing(statement.body, core)
+    elif isinstance(statement, Alloc):
+        yield from pausing(statement.body, core)
+        core.next_slot(statement)
+    elif isinstance(statement, If):
+        branch = statement.then if core.value(statement.condition) else statement.otherwise
+        if branch is not None:
+            yield from pausing(branch, core)
+    else:
+        for child, plain in _parts(statement):
+            if plain is None:
+                yield from pausing(child, core)
+            else:
+                plain(core)
+
+
+@kept
+def _parts(statement: Statement) -> tuple[tuple[Statement, Step | None], ...]:
+    """Those of the children that do anything, each with its step if it cannot pause."""
+    parts = [(child, None if can_pause(child) else step(child)) for child in statement.children()]
+    return tuple((child, plain) for child, plain in parts if plain is not None or can_pause(child))
+
+
+@kept
+def can_pause(statement: Statement) -> bool:
+    """Whether a cross-core wait is inside."""
+    return any(isinstance(item, WaitCrossFlag) for item in statement.walk())
+
+
+@kept
+def step(statement: Statement) -> Step | None:
+    """What a statement that cannot pause does to a core; None: nothing."""
+    if isinstance(statement, Instruction):
+        return _instruction(statement)
+    make = _MAKERS.get(type(statement))
+    return None if make is None else make(statement)
+
+
+def _instruction(item: Instruction) -> Step:
+    run = item.run
+
+    def step(core: CoreState) -> None:
+        core.limits.check(item, core.scalars, core.value)
+        if core.check is None:
+            run(core)
+        else:
+            core.check.run(item, core)
+
+    return step
+
+
+def _let(item: Let) -> Step:
+    name, value = item.symbol.name, evaluator(item.value)
+
+    def step(core: CoreState) -> None:
+        core.scalars[name] = value(core.scalars)
+
+    return step
+
+
+def _for(loop: For) -> Step | None:
+    name, body = loop.var.name, step(loop.body)
+
+    def run(core: CoreState) -> None:
+        for value in _iterations(loop, core):
+            core.scalars[name] = value
+            if body is not None:
+                body(core)
+
+    return run
+
+
+def _if(item: If) -> Step:
+    condition, then = evaluator(item.condition), step(item.then)
+    otherwise = None if item.otherwise is None else step(item.otherwise)
+
+    def run(core: CoreState) -> None:
+        branch = then if condition(core.scalars) else otherwise
+        if branch is not None:
+            branch(core)
+
+    return run
+
+
+def _alloc(item: Alloc) -> Step:
+    body = step(item.body)
+
+    def run(core: CoreState) -> None:
+        if body is not None:
+            body(core)
+        core.next_slot(item)
+
+    return run
+
+
+def _all(statement: Seq | Stage) -> Step | None:
+    steps = tuple(found for child in statement.children() if (found := step(child)) is not None)
+    if len(steps) < 2:
+        return steps[0] if steps else None
+
+    def run(core: CoreState) -> None:
+        for each in steps:
+            each(core)
+
+    return run
+
+
+def _pick(item: PickTensor) -> Step:
+    return lambda core: core.pick(item)
+
+
+def _collect(item: Collect) -> Step:
+    return lambda core: core.collect(item)
+
+
+def _raise_flag(item: SetCrossFlag) -> Step:
+    return lambda core: core.raise_flag(item)
+
+
+_MAKERS: dict[type[Statement], Callable[..., Step | None]] = {
+    Let: _let,
+    For: _for,
+    If: _if,
+    Alloc: _alloc,
+    Seq: _all,
+    Stage: _all,
+    PickTensor: _pick,
+    Collect: _collect,
+    SetCrossFlag: _raise_flag,
+}
+
+
+@kept
+def _bounds(loop: For) -> Function:
+    return integers(loop.begin, loop.end, loop.step)
+
+
+@kept
+def _named_inside(loop: For) -> frozenset[str]:
+    """The scalars that a loop and its body define."""
+    lets = (item.symbol.name for item in loop.body.walk() if isinstance(item, Let))
+    return frozenset({loop.var.name, *lets})
+
+
+def _iterations(loop: For, core: CoreState) -> Iterator[int]:
+    """The values of a loop's variable; scalars of its body end with it, and outer ones of their names are
+    again what they were."""
+    scalars = core.scalars
+    outer = {name: scalars[name] for name in _named_inside(loop) if name in scalars}
+    values = range(*_bounds(loop)(scalars))
+    if loop.runs and not values:
+        raise InternalError(f"the loop over {loop.var} does not run at all, it declares that it does")
+    if core.check is None or not loop.disjoint:
+        yield from values
+    else:
+        core.check.begin(loop)
+        for value in values:
+            yield value
+            core.check.end_iteration()
+        core.check.end()
+    scalars.update(outer)
