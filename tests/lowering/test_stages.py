@@ -85,7 +85,7 @@ def test_the_joint_program_of_a_small_attention(golden: Callable[[str, str], Non
 
 def test_rows_that_have_seen_no_key_start_from_the_lowest_number() -> None:
     assert lines(start_rows(context(attention())))[1:] == [
-        "V     rowMax[rows] = Duplicate(LOWEST)",
+        "V     rowMax[rows] = Duplicate(lowest)",
         "V     rowSum[rows] = Duplicate(0)",
         "V     accumulator[rows * headDimBucket] = Duplicate(0)",
     ]
@@ -107,7 +107,7 @@ def test_a_score_is_modified_before_its_row_has_a_maximum() -> None:
 
 def test_lanes_after_the_last_key_count_neither_for_the_maximum_nor_for_the_sum() -> None:
     fills = [line.split(" = ")[1] for line in softmax(context(attention())) if " lanes keys % " in line]
-    assert fills == ["Duplicate(LOWEST)", "Duplicate(0)"]
+    assert fills == ["Duplicate(lowest)", "Duplicate(0)"]
 
 
 def test_the_rescaling_of_a_tile_is_kept_for_its_slot_of_the_ring() -> None:
@@ -223,7 +223,8 @@ def test_an_unsplit_item_normalizes_its_rows_a_split_one_leaves_partials() -> No
         "MTE3  partialOut",
     ]
     row = "split * rowTotal + batch * queryHeads + head"
-    assert sum(f"({row}) * " in line for line in partials) == 3
+    assert [line for line in partials if ":= " + row in line] == [f"partialRow := {row}"]
+    assert sum("[partialRow * " in line for line in partials) == 3
 
 
 def test_partials_are_merged_under_their_common_maximum() -> None:
@@ -237,7 +238,7 @@ def test_partials_are_merged_under_their_common_maximum() -> None:
         "V     mergedSum[chunk * 8] = Mul(mergedSum[chunk * 8], mergedRescale[chunk * 8])",
         "V     partSum[chunk * 8] = Mul(partSum[chunk * 8], partMax[chunk * 8])",
         "V     mergedSum[chunk * 8] = Add(mergedSum[chunk * 8], partSum[chunk * 8])",
-        "V     mergedSum[chunk * 8] = Maxs(mergedSum[chunk * 8], SMALLEST)",
+        "V     mergedSum[chunk * 8] = Maxs(mergedSum[chunk * 8], smallest)",
     ]
     order = [part.index(step) for step in steps]
     assert order == sorted(order)
