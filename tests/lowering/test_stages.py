@@ -222,9 +222,8 @@ def test_an_unsplit_item_normalizes_its_rows_a_split_one_leaves_partials() -> No
         "MTE3  partialSum",
         "MTE3  partialOut",
     ]
-    row = "split * rowTotal + batch * queryHeads + head"
-    assert [line for line in partials if ":= " + row in line] == [f"partialRow := {row}"]
-    assert sum("[partialRow * " in line for line in partials) == 3
+    assert partials.count("partialRow := split * rowTotal + batch * queryHeads + head") == 1
+    assert sum("partialRow * " in line for line in partials) == 3
 
 
 def test_partials_are_merged_under_their_common_maximum() -> None:
