@@ -8,6 +8,7 @@ from functools import lru_cache
 from attndsl import ops
 from attndsl.codegen.kernel.item_decoding import item_decoding
 from attndsl.codegen.samples.device_files import device_files, kernel_path
+from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.expr import Const
 from attndsl.lowering.signature.specialization import Specialization
@@ -41,10 +42,10 @@ def test_the_text_decodes_items_in_one_place() -> None:
     assert source.count("= DecodeItem(item);") == 2
     assert len(re.findall(r"inline Item DecodeItem\(int64_t item\)", source)) == 1
     bindings = re.findall(r"const auto \[([^\]]*)\]", source)
-    names = [let.symbol.cxx_name or let.symbol.name for let in decoding.lets]
+    names = [cxx_text(let.symbol) for let in decoding.lets]
     assert [re.split(r",\s+", each) for each in bindings] == [names, names]
     for let in decoding.lets:
-        name = let.symbol.cxx_name or let.symbol.name
+        name = cxx_text(let.symbol)
         assert len(re.findall(rf"const int64_t {name} =", source.split("RunVector")[0])) == 0
     for loop in decoding.loops:
         kept = {item.symbol.name for item in decoding.rest(loop).body if isinstance(item, Let)}
