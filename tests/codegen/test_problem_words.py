@@ -7,6 +7,7 @@ import pytest
 from attndsl import ops
 from attndsl.codegen.host.problem_words import Words, problem_words, with_words
 from attndsl.codegen.names.arguments import DTYPE_ROWS
+from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.render import runtime
 from attndsl.expr import Expr, Symbol
 
@@ -24,7 +25,7 @@ MASK = Words("maskType", "MaskType", (("kUndefined", 0), ("kNorm", 1)))
 )
 def test_comparisons_with_words_have_their_names(value: Expr, text: str) -> None:
     found = with_words(value, {"maskType": MASK})
-    assert found.text(cxx=True) == text
+    assert cxx_text(found, MASK.spelled) == text
     for number in (0, 1, 7):
         env = {"maskType": number, "window": number}
         assert found.evaluate(env) == value.evaluate(env)
@@ -32,7 +33,9 @@ def test_comparisons_with_words_have_their_names(value: Expr, text: str) -> None
 
 def test_words_of_an_operator() -> None:
     words = problem_words(ops.self_attention)
-    assert words["maskType"].constant(1).cxx_name == "values::MaskType::kNorm"
+    constant = words["maskType"].constant(1)
+    assert constant is not None and constant.value == 1
+    assert words["maskType"].spelled[constant.name] == "values::MaskType::kNorm"
     assert words["layout(cacheK)"] == words["host.cacheKLayout"]
     assert dict(words["layout(cacheK)"].constants)["kLayers"] == 0
     assert dict(words["dtype(query)"].constants) == {"kFloat16": 0, "kBfloat16": 1}
