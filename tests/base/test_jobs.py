@@ -93,7 +93,7 @@ _ENDLESS = """
 import os, time
 from attndsl.base.jobs import fork_map
 def work(item):
-    print(os.getpid(), flush=True)
+    os.write(1, b"%d\\n" % os.getpid())
     time.sleep(600)
 list(fork_map(work, range(2), 2))
 """
@@ -110,9 +110,11 @@ def _runs(process: int) -> bool:
 def test_workers_end_with_the_process_that_forked_them() -> None:
     with subprocess.Popen([sys.executable, "-c", _ENDLESS], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
-        workers = [int(parent.stdout.readline()) for _ in range(2)]
-        assert all(_runs(each) for each in workers)
-        parent.kill()
+        try:
+            workers = [int(parent.stdout.readline()) for _ in range(2)]
+            assert all(_runs(each) for each in workers)
+        finally:
+            parent.kill()
     end = time.monotonic() + 60
     while any(_runs(each) for each in workers) and time.monotonic() < end:
         time.sleep(0.02)

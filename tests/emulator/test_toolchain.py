@@ -23,7 +23,7 @@ def test_a_broken_header_is_no_fault_of_a_kernel(tmp_path, monkeypatch):
     (sources / "one.cpp").write_text("int one;\n")
     monkeypatch.setattr(toolchain, "INCLUDE", broken)
     monkeypatch.setattr(toolchain, "SOURCES", sources)
-    monkeypatch.setattr(toolchain, "_own_files", lambda: "broken")
+    monkeypatch.setattr(toolchain, "own_sources_key", lambda: "broken")
     monkeypatch.setenv("ATTNDSL_CACHE_DIR", str(tmp_path / "cache"))
     for _ in range(2):  # nothing half made stays in the cache
         with pytest.raises(EmulatorNotCompiled, match=r"(?s)kernel_operator\.h does not compile.*reinstall"):
