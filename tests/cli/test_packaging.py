@@ -48,7 +48,9 @@ def wheel(built: Path) -> zipfile.ZipFile:
 def source(built: Path) -> Path:
     (path,) = built.glob("attndsl-*.tar.gz")
     with tarfile.open(path) as archive:
-        archive.extractall(built, filter="data")
+        if hasattr(tarfile, "data_filter"):  # Python 3.11.4 and newer
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(built)
     return built / path.name.removesuffix(".tar.gz")
 
 
