@@ -28,7 +28,7 @@ from pathlib import Path
 from attndsl.codegen.kernel_set.kernel_request import KernelRequest, wanted_specializations
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import NotLowered
-from attndsl.spec.loader import load, shipped_names
+from attndsl.spec.operator.loader import load, shipped_names
 
 UNIT = (sys.executable, "-c", "import numpy, jinja2")
 UNIT_SECONDS = 0.12
