@@ -202,7 +202,8 @@ class UserProject:
         )
         text = _CALL.format(plan=self._plan_file, names=names, sets=sets)
         tiling = self.folder / f"op_kernel/{names.op}_tiling.h"
-        headers = (*sorted(self.folder.glob("op_host/*.h")), tiling)
+        schedules = sorted(self.folder.glob("op_kernel/*_schedule.h"))
+        headers = (*sorted(self.folder.glob("op_host/*.h")), *schedules, tiling)
         seen = "".join(f"// {path}\n" + path.read_text(encoding="utf-8") for path in headers)
         return host_library(
             stored({"plan_call.cpp": text, "seen.txt": seen}), "plan_call", self._plan_file.name

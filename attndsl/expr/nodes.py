@@ -45,13 +45,17 @@ class Const(Expr):
 class Named(Const):
     """A literal with a name, so that generated code says ``kTileKeys`` where Python knows the number.
 
-    Arithmetic with it is not folded: whoever edits the constant edits everything that depends on it.
+    Arithmetic with it is not folded, and it is equal to no other constant of its value: an edit of the
+    constant changes everything that depends on it, and nothing else.
     """
 
     name: str = ""
 
     def rendered(self) -> tuple[str, int]:
         return self.name, ATOM
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("named", self.name, type(self.value).__name__, self.value)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

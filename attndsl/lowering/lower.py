@@ -14,14 +14,14 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
 from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.match.attention_pattern import Computation
-from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.match.schedule_options import Schedule, limits_of
 from attndsl.lowering.phases import PhaseInput, Place, phases
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.work_partition import add_work_fields, place_workspace
 from attndsl.target import Device
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
-from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Constant, Program, Requirement
 from attndsl.tile.statements import Alloc, For, Let, Statement, seq
 
 
@@ -42,6 +42,9 @@ def lower(
     ]
     items = [_item_loop(given) for given in inputs]
     body = hoist_scalar_loads(seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0])))
+    options = {each.option: each.named for each in inventory.constants if each.option}
+    of_int8 = _OF_INT8 if signature.dtype == "int8" else ()
+    limits = [Requirement(*limit) for limit in limits_of(options, device)]
     return Program(
         name=signature.name,
         device=device,
@@ -50,19 +53,22 @@ def lower(
         parameters=signature.parameters,
         workspace=inventory.workspace,
         tiling=(*inventory.fields, *place_workspace(inventory.workspace, device.architecture)),
-        constants=(*inventory.constants, *_EXTREMES, *(_OF_INT8 if signature.dtype == "int8" else ())),
+        constants=(*_UNITS, *of_int8, *inventory.constants, *_EXTREMES),
+        requirements=(*limits, *inventory.requirements),
         body=body,
     )
 
 
+_UNITS = (
+    Constant(REPEAT_LANES, "fp32 lanes of one vector repeat"),
+    Constant(FRACTAL_SIZE, "rows and columns of a cube fractal"),
+)
 _EXTREMES = (
-    (REPEAT_LANES, "fp32 lanes of one vector repeat"),
-    (FRACTAL_SIZE, "rows and columns of a cube fractal"),
-    (LOWEST, "stands for minus infinity where no key was seen"),
-    (SMALLEST, "smallest normal number, the sum of a row without keys"),
+    Constant(LOWEST, "stands for minus infinity where no key was seen"),
+    Constant(SMALLEST, "smallest normal number, the sum of a row without keys"),
 )
 
-_OF_INT8 = ((INT8_DEPTH, "columns of a cube fractal of int8"),)
+_OF_INT8 = (Constant(INT8_DEPTH, "columns of a cube fractal of int8"),)
 
 
 def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:

@@ -45,7 +45,7 @@ def _splits(context: Context, cores: Expr) -> Expr:
     if schedule.split_kv != "auto":
         return as_expr(schedule.split_kv)
     capacity = context.keys.capacity(context)
-    return maximum(1, minimum(cores // maximum(tasks, 1), ceil_div(capacity, schedule.tile_k)))
+    return maximum(1, minimum(cores // maximum(tasks, 1), ceil_div(capacity, context.tile_keys)))
 
 
 def place_workspace(tensors: tuple[GlobalTensor, ...], architecture: Architecture) -> tuple[TilingField, ...]:

@@ -6,7 +6,7 @@ from attndsl.expr import Symbol
 from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.pipeline_skew import guard
+from attndsl.tile.pipeline_skew import guard, named_lag
 from attndsl.tile.program import Program
 from attndsl.tile.scalars import defined, free, loads_of
 from attndsl.tile.statements import (
@@ -87,10 +87,12 @@ def _loop_over_steps(loop: Pipelined, core: Core) -> Statement:
     step = Symbol("step")
     body: list[Statement] = []
     for stage, lag in mine:
-        inside = seq(Let(symbol=loop.var, value=step - lag), stage)
-        condition = guard(step, lag, deepest, loop.extent)
+        named = named_lag(loop, lag)
+        inside = seq(Let(symbol=loop.var, value=step - named), stage)
+        condition = guard(step, lag, deepest, loop.extent, named)
         body.append(inside if condition is None else If(condition=condition, then=inside, where=stage.where))
-    return For(var=step, end=loop.extent + deepest, body=seq(*body), where=loop.where)
+    end = loop.extent + named_lag(loop, deepest)
+    return For(var=step, end=end, body=seq(*body), where=loop.where)
 
 
 def _drop_unused(body: Seq) -> Seq:

@@ -35,17 +35,22 @@ class Buffer:
     """An on-chip buffer of ``slots`` equal slots that its uses take in turn.
 
     Attributes:
-        elements: elements of one slot.
+        size: elements of one slot, an expression of the program's constants alone.
         meaning: what it holds, for the buffer map of the generated file.
     """
 
     name: str
     space: MemorySpace
     dtype: str
-    elements: int
+    size: Expr
     slots: int = 1
     meaning: str = ""
     where: SourceLine = UNKNOWN_LINE
+
+    @property
+    def elements(self) -> int:
+        """Elements of one slot."""
+        return int(self.size.evaluate({}))
 
     @property
     def slot_bytes(self) -> int:
@@ -61,7 +66,7 @@ class Buffer:
         self, offset: ExprLike = 0, rows: ExprLike = 1, cols: ExprLike | None = None, pitch: ExprLike = 0
     ) -> Region:
         """``rows`` x ``cols`` elements from ``offset`` on, ``pitch`` elements between row starts."""
-        width = as_expr(self.elements if cols is None else cols)
+        width = self.size if cols is None else as_expr(cols)
         return Region(self, as_expr(offset), as_expr(rows), width, as_expr(pitch))
 
 

@@ -11,13 +11,22 @@ def ring_depth(loop: Pipelined) -> int:
     return max(loop.lags, default=0) + 1
 
 
-def guard(step: Expr, lag: int, deepest: int, extent: ExprLike) -> Expr | None:
+def named_lag(loop: Pipelined, lag: int) -> Expr:
+    """A lag as the kernel writes it: by the constant of the prefetch distance where it is that."""
+    if loop.prefetch is not None and lag == loop.prefetch.value:
+        return loop.prefetch
+    return as_expr(lag)
+
+
+def guard(step: Expr, lag: int, deepest: int, extent: ExprLike, named: Expr | None = None) -> Expr | None:
     """When a stage has a tile in the loop ``for step in 0..extent + deepest``; None where it always has.
 
-    ``deepest``: the deepest lag in the loop. A side that the loop's own range implies is left out.
+    ``deepest``: the deepest lag in the loop; ``named``: the lag as the condition is to write it. A side that
+    the loop's own range implies is left out.
     """
-    begun = step >= lag if lag > 0 else None
-    not_over = step < as_expr(extent) + lag if lag < deepest else None
+    shown = as_expr(lag) if named is None else named
+    begun = step >= shown if lag > 0 else None
+    not_over = step < as_expr(extent) + shown if lag < deepest else None
     if begun is None or not_over is None:
         return begun if not_over is None else not_over
     return begun & not_over

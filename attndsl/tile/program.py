@@ -67,6 +67,31 @@ class Property(Enum):
     """The pipes of a core wait for each other by events with ids, and by barriers."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Constant:
+    """A named compile-time number of a program.
+
+    Attributes:
+        meaning: what it is, for the schedule header of the generated kernel.
+        definition: its value as an expression of earlier constants; None for a number of its own.
+        option: the schedule option that it is; empty for numbers that follow from others, or that the device
+            or the specialization decides.
+    """
+
+    named: Named
+    meaning: str
+    definition: Expr | None = None
+    option: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Requirement:
+    """A condition on the program's constants that its statements rely on."""
+
+    condition: Expr
+    meaning: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Program:
     """A tile program.
@@ -79,7 +104,8 @@ class Program:
         parameters: global tensors in the kernel's argument order (inputs, then outputs).
         workspace: tensors inside the user workspace.
         tiling: fields of the tiling struct, in order; "blocks" and "workspaceBytes" are among them.
-        constants: named compile-time numbers with their meaning.
+        constants: named compile-time numbers; definitions come after the constants that they name.
+        requirements: what the statements rely on if a constant is changed.
         body: the joint statements, before the program is split by core.
         cores: the statements of each core kind, after the split.
         flags: cross-core flags by name, after they were derived.
@@ -93,8 +119,9 @@ class Program:
     parameters: tuple[GlobalTensor, ...]
     workspace: tuple[GlobalTensor, ...]
     tiling: tuple[TilingField, ...]
-    constants: tuple[tuple[Named, str], ...]
+    constants: tuple[Constant, ...]
     body: Seq
+    requirements: tuple[Requirement, ...] = ()
     cores: Mapping[Core, Seq] = field(default_factory=dict)
     flags: Mapping[str, int] = field(default_factory=dict)
     addresses: Mapping[Buffer, int] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from operator import is_not
 
 from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Named, Symbol
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 
@@ -186,13 +186,15 @@ class Pipelined(Statement):
     """A loop whose stages run skewed: stage k works on iteration ``step - lags[k]``.
 
     Both core kinds run all steps; each runs its own stages, in the order given. ``back_pressure``: no ring
-    leads back to a writing core, so the reader sets a flag when a slot is free again.
+    leads back to a writing core, so the reader sets a flag when a slot is free again. ``prefetch``: the
+    constant that is the deepest lag, by which the loop over steps names it.
     """
 
     var: Symbol
     extent: Expr
     stages: tuple[Stage, ...]
     lags: tuple[int, ...]
+    prefetch: Named | None = None
     back_pressure: bool = False
 
     def children(self) -> tuple[Statement, ...]:

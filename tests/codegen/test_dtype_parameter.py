@@ -89,12 +89,13 @@ def without_a_barrier(tree: Seq) -> Seq:
 def changes(program: Program) -> dict[str, Program]:
     core, tree = next(iter(program.cores.items()))
     buffer, address = next(iter(program.addresses.items()))
-    named, meaning = program.constants[0]
+    first, *others = program.constants
+    other = replace(first, meaning=f"{first.meaning}, twice")
     return {
         "a statement": program.with_(cores={**program.cores, core: without_a_barrier(tree)}),
         "an address": program.with_(addresses={**program.addresses, buffer: address + 32}),
         "a flag": program.with_(flags={name: number + 1 for name, number in program.flags.items()}),
-        "a meaning": program.with_(constants=((named, f"{meaning}, twice"), *program.constants[1:])),
+        "a meaning": program.with_(constants=(other, *others)),
         "a field": program.with_(tiling=program.tiling[:-1]),
     }
 

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from math import prod
 from pathlib import Path
 
 import jinja2
@@ -22,7 +21,7 @@ import attndsl
 from attndsl.api import ops
 from attndsl.base.package_files import generated_dir
 from attndsl.codegen.kernel.kernel import kernel_name, kernel_text
-from attndsl.codegen.samples.device_files import device_files, kernel_path
+from attndsl.codegen.samples.device_files import device_files, kernel_path, schedule_path
 from attndsl.codegen.text.line_breaks import WIDTH, wrap
 from attndsl.codegen.text.render import render
 from attndsl.compiler.compile import Compiled, compile_operator
@@ -150,29 +149,22 @@ def test_the_specialization_is_in_the_name():
     ]
 
 
-def buffer_map(source: str) -> dict[str, int]:
-    """What the constants of the buffer map come to."""
-    text = re.sub(r"//.*", "", source[source.index("// Buffer map") : source.index("// Event ids")])
-    places: dict[str, int] = {}
-    for statement in text.split(";"):
-        if "constexpr uint32_t" in statement:
-            for each in statement.replace("constexpr uint32_t", "").split(","):
-                name, _, value = each.strip().partition(" = ")
-                terms = (re.findall(r"\w+", term) for term in value.split("+"))
-                places[name] = sum(prod(places[x] if x in places else int(x) for x in term) for term in terms)
-    return places
-
-
 @pytest.mark.parametrize("special", SPECIALS, ids=str)
-def test_the_buffer_map_is_the_memory_plan(special):
-    """Every address and slot size in the text is that of the planned program."""
-    program, places = made(*special)[0].program, buffer_map(kernel_of(special))
+def test_the_buffer_map_is_the_memory_plan(special, tmp_path):
+    """Every address and slot size in the schedule header is that of the planned program."""
+    compiled, files = made(*special)
+    program, expected = compiled.program, dict[str, int]()
     for buffer, address in program.addresses.items():
         name = f"k{buffer.name[0].upper()}{buffer.name[1:]}"
-        assert places[name] == address, buffer.name
-        assert places[f"{name}Slot"] == program.slot_stride(buffer), buffer.name
+        expected |= {name: address, f"{name}Slot": program.slot_stride(buffer)}
     for memory in program.device.architecture.memories:
-        assert places[f"k{memory.space.value.capitalize()}End"] == program.used_bytes(memory.space)
+        expected[f"k{memory.space.value.capitalize()}End"] = program.used_bytes(memory.space)
+    asserts = (f'static_assert({name} == {value}, "{name}");' for name, value in expected.items())
+    (tmp_path / "schedule.h").write_text(files[schedule_path(compiled)])
+    source = tmp_path / "map.cpp"
+    using = f"using namespace {Path(schedule_path(compiled)).stem.removesuffix('_schedule')};"
+    source.write_text("\n".join(['#include "schedule.h"', using, *asserts]))
+    assert compile_once(["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", source]) == (0, "")
 
 
 def windowed() -> Operator:

@@ -309,7 +309,11 @@ def test_near_twins_differ(first, second):
 
 
 def test_a_name_does_not_change_a_number():
-    assert Named(512, "tileKeys").same(Const(512))
+    tile = Named(512, "tileKeys")
+    assert tile.evaluate({}) == 512
+    assert tile.same(Named(512, "tileKeys"))
+    assert not tile.same(Const(512))  # an edit of the name's number changes one of the two
+    assert not tile.same(Named(512, "blockLanes"))
     assert Symbol("x", Scope.MEMBER).same(Symbol("x"))
 
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "../op_kernel/incre_flash_attention_d64_attn_mask_schedule.h"
 #include "../op_kernel/incre_flash_attention_tiling.h"
 #include "arithmetic.h"
 
@@ -56,9 +57,9 @@ struct Problem {
     int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
-// blocks wait for each
-// other, so all of them have to start together. Blocks and workspace are in `tiling`.
+// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
+constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
@@ -73,15 +74,17 @@ inline IncreFlashAttentionTiling OneBlock()
     return tiling;
 }
 
-// What the launches of the kernels differ in. A form tells which of several expressions some fields
-// have.
+// What the launches of the kernels differ in. A form selects one of several expressions of a field.
 struct Kernel {
     IncreFlashAttentionTilingKey key;
-    uint32_t scheduleMode;
+    int64_t maxRows;  // query rows of one task, at most
+    int64_t tileKeys;  // keys of one score tile
+    int64_t ring;  // workspace slots between cube and vector cores
+    int64_t headDimBucket;  // head size this kernel is specialised on, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
-inline IncreFlashAttentionTiling Tile(const Problem &problem, [[maybe_unused]] const Kernel &kernel)
+inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
 {
     using attndsl::MinOf;
     using attndsl::MaxOf;
@@ -90,12 +93,13 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, [[maybe_unused]] c
     IncreFlashAttentionTiling tiling{};
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
     tiling.splits =
-        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+        MaxOf(1,
+            MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, kernel.tileKeys)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -126,11 +130,11 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, [[maybe_unused]] c
     tiling.queryStrideB = problem.N * problem.D;
     tiling.queryStrideN = problem.D;
     tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 64 * 4, 512);
+    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.headDimBucket * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
@@ -140,14 +144,17 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, [[maybe_unused]] c
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
         tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 64 * 4, 512);
+            + RoundUp((tiling.splits > 1
+                ? tiling.splits * tiling.rowTotal
+                : 0) * kernel.headDimBucket * 4,
+                512);
     return tiling;
 }
 
-// A launch of a kernel, whose tiling data is `tiling`.
-inline Plan PlanOf(const Kernel &kernel, const IncreFlashAttentionTiling &tiling)
+// A launch of a kernel. `waits`: its blocks wait for each other.
+inline Plan PlanOf(const Kernel &kernel, const IncreFlashAttentionTiling &tiling, bool waits)
 {
-    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    Plan plan{static_cast<uint64_t>(kernel.key), waits ? kBatchMode : 0, tiling};
     plan.tiling.key = plan.key;
     return plan;
 }
@@ -168,9 +175,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d64_attn_mask;
         constexpr Kernel kernel{
-            Key::kFloat16D64AttnMask, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D64AttnMask, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     return Plan{};
 }

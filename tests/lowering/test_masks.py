@@ -127,7 +127,7 @@ def test_bytes_of_all_rows_become_bits_once_a_tile(axes: tuple[str, ...]) -> Non
     assert ("batch * maskStrideB + firstKey" in load) is ("B" in axes)
     assert lines(made.prepare_tile(c)) == [
         "V     maskHalf[keys] = Cast(maskBytes[keys]) float16 CAST_NONE",
-        "V     maskKeep[32] bits = maskHalf[round_up(keys, 128)] EQ 0",
+        "V     maskKeep[max(tileKeys // 8, 32)] bits = maskHalf[round_up(keys, 128)] EQ 0",
     ]
     assert lines(made.apply(c)) == [
         "for row in 0..chunk:",
@@ -199,7 +199,7 @@ def test_a_period_is_tested_once_a_tile() -> None:
         f"{name}[round_up(keys, repeatLanes)]" for name in ("keyTestNumbers", "keyTestQuotients")
     )
     assert lines(made.prepare_tile(c)) == [
-        "V     keyPlaces[128] = 0 + lane numbers",
+        "V     keyPlaces[tileKeys] = 0 + lane numbers",
         f"V     {numbers} = Adds(keyPlaces[round_up(keys, repeatLanes)], firstKey % 4)",
         f"V     {quotients} = Adds({numbers}, 0.5)",
         f"V     {quotients} = Muls({quotients}, 0.25)",

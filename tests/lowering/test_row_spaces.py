@@ -101,7 +101,7 @@ def test_tasks_of_several_positions_are_cut_by_positions_too() -> None:
     c = padded(max_rows=32)
     c.rows.tasks(c)
     found = fields(c)
-    assert found["queriesPerTask"] == "max(1, 32 // max(headsPerTask, 1))"
+    assert found["queriesPerTask"] == "max(1, maxRows // max(headsPerTask, 1))"
     assert found["queryTiles"] == "ceil_div(Q, queriesPerTask)"
     assert found["rowsPerTask"] == "headsPerTask * queriesPerTask"
     assert found["tasks"] == "B * kvHeads * headTiles * queryTiles"

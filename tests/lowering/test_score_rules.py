@@ -116,7 +116,7 @@ def distance(value: Expr) -> nodes.Scalar:
 
 def test_arithmetic_of_the_key_index_starts_from_the_numbers_of_the_lanes() -> None:
     c, made = modified(elementwise("add", distance(j - i)), query=PADDED)
-    assert lines(made.prepare_tile(c)) == ["V     keyNumbers[128] = firstKey + lane numbers"]
+    assert lines(made.prepare_tile(c)) == ["V     keyNumbers[tileKeys] = firstKey + lane numbers"]
     found = lines(made.apply(c))
     assert "Adds(keyNumbers[round_up(keys, 64)], 0 - queryIndex)" in found[3]
     assert found[-1] == f"V     {SPAN} = Add({SPAN}, operandWide[span])"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from attndsl.expr import Const
 from attndsl.passes.events.access_sets import AccessIndex, is_ring
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -94,7 +95,7 @@ def test_an_event_is_numbered_once_and_is_no_member():
 
 
 def test_buffers_of_one_name_are_different_memories():
-    twin = Buffer(name="x", space=MemorySpace.UB, dtype="float32", elements=64)
+    twin = Buffer(name="x", space=MemorySpace.UB, dtype="float32", size=Const(64))
     first, second = fill(X), fill(twin)
     index = AccessIndex(seq(first, second))
     assert not index.clashing[first] & index.of[second]

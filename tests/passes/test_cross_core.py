@@ -32,10 +32,10 @@ from tests.support.specials import compiled
 from .trees import assert_prints
 
 TILE = Symbol("tile")
-UB = Buffer(name="ub", space=MemorySpace.UB, dtype="float32", elements=64)
-UB16 = Buffer(name="ub16", space=MemorySpace.UB, dtype="float16", elements=64)
-L1 = Buffer(name="l1", space=MemorySpace.L1, dtype="float16", elements=256)
-L0C = Buffer(name="l0c", space=MemorySpace.L0C, dtype="float32", elements=256)
+UB = Buffer(name="ub", space=MemorySpace.UB, dtype="float32", size=Const(64))
+UB16 = Buffer(name="ub16", space=MemorySpace.UB, dtype="float16", size=Const(64))
+L1 = Buffer(name="l1", space=MemorySpace.L1, dtype="float16", size=Const(256))
+L0C = Buffer(name="l0c", space=MemorySpace.L0C, dtype="float32", size=Const(256))
 
 
 def ring(name: str, dtype: str, shared: str = "block") -> GlobalTensor:

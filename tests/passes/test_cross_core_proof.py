@@ -47,7 +47,7 @@ TILE = Symbol("tile")
 
 
 def buffer(name: str, space: MemorySpace, dtype: str, slots: int = 2) -> Buffer:
-    return Buffer(name=name, space=space, dtype=dtype, elements=256, slots=slots)
+    return Buffer(name=name, space=space, dtype=dtype, size=Const(256), slots=slots)
 
 
 LOADED, MADE = buffer("loaded", MemorySpace.UB, "float32"), buffer("made", MemorySpace.UB, "float16")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attndsl.expr import Const
+from attndsl.expr import Const, as_expr
 from attndsl.lowering.errors import DoesNotFit
 from attndsl.passes.plan_memory import plan_memory
 from attndsl.target import Core, MemorySpace
@@ -20,7 +20,7 @@ UB_BYTES = ARCHITECTURE.memory(MemorySpace.UB).usable
 
 
 def buffer(name: str, elements: int, slots: int = 1, space: MemorySpace = MemorySpace.UB) -> Buffer:
-    return Buffer(name=name, space=space, dtype="float32", elements=elements, slots=slots)
+    return Buffer(name=name, space=space, dtype="float32", size=as_expr(elements), slots=slots)
 
 
 def filled(*buffers: Buffer) -> Program:
@@ -52,7 +52,7 @@ def test_every_memory_starts_at_zero():
 def test_an_instruction_that_wants_more_than_a_block_gets_it():
     """The buffer in front ends at 32; sorted records begin on a multiple of 256, what is sorted on 128."""
     first, records, scores = buffer("first", 8), buffer("records", 64), buffer("scores", 32)
-    indices = Buffer(name="indices", space=MemorySpace.UB, dtype="uint32", elements=32)
+    indices = Buffer(name="indices", space=MemorySpace.UB, dtype="uint32", size=Const(32))
     sort = SortGroups(dst=records.region(), scores=scores.region(), indices=indices.region())
     made = program(cores={Core.AIV: seq(Fill(dst=first.region(), value=Const(0.0)), sort)})
     assert places(made)["first"] == 0

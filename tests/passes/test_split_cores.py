@@ -32,7 +32,7 @@ from .trees import GM, load, program, ub
 
 TILE, TILES, ROWS, T = (Symbol(name) for name in ("tile", "tiles", "rows", "t"))
 X = ub("x")
-L1 = Buffer(name="l1", space=MemorySpace.L1, dtype="float16", elements=256)
+L1 = Buffer(name="l1", space=MemorySpace.L1, dtype="float16", size=Const(256))
 LISTED = GlobalTensor(name="keys", dtype="float16", role="input", listed=True)
 
 

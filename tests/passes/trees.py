@@ -19,7 +19,7 @@ GM = GlobalTensor(name="gm", dtype="float32", role="input")
 
 
 def ub(name: str, slots: int = 1) -> Buffer:
-    return Buffer(name=name, space=MemorySpace.UB, dtype="float32", elements=64, slots=slots)
+    return Buffer(name=name, space=MemorySpace.UB, dtype="float32", size=Const(64), slots=slots)
 
 
 def find_conflicts(tree: Seq) -> tuple[Conflict, ...]:
@@ -47,9 +47,9 @@ def fill(target: Buffer) -> Instruction:
     return Fill(dst=target.region(0, 1, 64), value=Const(0.0))
 
 
-L0A = Buffer(name="left", space=MemorySpace.L0A, dtype="float16", elements=4096)
-L0B = Buffer(name="right", space=MemorySpace.L0B, dtype="float16", elements=4096)
-L0C = Buffer(name="sum", space=MemorySpace.L0C, dtype="float32", elements=4096)
+L0A = Buffer(name="left", space=MemorySpace.L0A, dtype="float16", size=Const(4096))
+L0B = Buffer(name="right", space=MemorySpace.L0B, dtype="float16", size=Const(4096))
+L0C = Buffer(name="sum", space=MemorySpace.L0C, dtype="float32", size=Const(4096))
 
 
 def accumulate(first: bool = False) -> Instruction:

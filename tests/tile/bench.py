@@ -16,7 +16,7 @@ from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
 def buffer(
     name: str, dtype: str, elements: int, space: MemorySpace = MemorySpace.UB, slots: int = 1
 ) -> Buffer:
-    return Buffer(name=name, space=space, dtype=dtype, elements=elements, slots=slots)
+    return Buffer(name=name, space=space, dtype=dtype, size=as_expr(elements), slots=slots)
 
 
 def tensor(name: str, dtype: str, role: str = "input") -> GlobalTensor:

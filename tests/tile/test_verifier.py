@@ -33,9 +33,9 @@ from attndsl.tile.statements import (
 from attndsl.tile.verifier import RULES, check
 from tests.support.devices import ARCHITECTURE, DEVICE
 
-X = Buffer(name="x", space=MemorySpace.UB, dtype="float32", elements=64)
-Y = Buffer(name="y", space=MemorySpace.UB, dtype="float32", elements=64)
-PAIR = Buffer(name="pair", space=MemorySpace.UB, dtype="float32", elements=64, slots=2)
+X = Buffer(name="x", space=MemorySpace.UB, dtype="float32", size=Const(64))
+Y = Buffer(name="y", space=MemorySpace.UB, dtype="float32", size=Const(64))
+PAIR = Buffer(name="pair", space=MemorySpace.UB, dtype="float32", size=Const(64), slots=2)
 KEYS = GlobalTensor(name="keys", dtype="float32", role="input", listed=True)
 CHOSEN = ScalarArray(name="chosen", capacity=4)
 N, I, E = Symbol("n"), Symbol("i"), Symbol("e")  # noqa: E741

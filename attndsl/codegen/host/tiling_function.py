@@ -13,9 +13,11 @@ from itertools import groupby
 
 import networkx as nx
 
-from attndsl.expr import Binary, Const, Expr
+from attndsl.expr import Binary, Const, Expr, Symbol
 from attndsl.tile.program import tiling_field_ref
 
+SCHEDULE = "schedule."
+"""What names of a kernel's schedule constants begin with; these are at least 1."""
 _DIVISIONS = frozenset({"/", "//", "%", "ceil_div", "round_up", "floor_div", "floor_mod"})
 
 
@@ -118,10 +120,16 @@ def _form_of(
 def _is_safe(value: Expr) -> bool:
     """Whether the value can be computed whatever the problem is: nothing is divided by what may be 0."""
     return all(
-        isinstance(node.right, Const) and node.right.value != 0
+        _is_positive(node.right)
         for node in value.walk()
         if isinstance(node, Binary) and node.op in _DIVISIONS
     )
+
+
+def _is_positive(divisor: Expr) -> bool:
+    if isinstance(divisor, Symbol):
+        return divisor.name.startswith(SCHEDULE)
+    return isinstance(divisor, Const) and divisor.value != 0
 
 
 def _steps(

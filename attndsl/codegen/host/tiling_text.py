@@ -7,6 +7,7 @@ printed from the same symbolic expressions that Python evaluates.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,26 +24,46 @@ from attndsl.codegen.host.problem_members import (
     number_of_value,
 )
 from attndsl.codegen.host.problem_words import Words, problem_words, with_words
-from attndsl.codegen.host.tiling_function import Assigned, MergedFunction, Step, merged
+from attndsl.codegen.host.tiling_function import SCHEDULE, Assigned, MergedFunction, Step, merged
+from attndsl.codegen.kernel.dtype_parameter import text_name
 from attndsl.codegen.kernel.kernel import CXX_SCALARS, kernel_name
+from attndsl.codegen.kernel.schedule_header import schedule_file
 from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, selectors
 from attndsl.codegen.kernel_set.tiling_keys import key_name, tiling_key
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal
+from attndsl.codegen.names.members import constant
 from attndsl.codegen.text.cxx_expressions import cxx_text
+from attndsl.codegen.text.line_breaks import WIDTH
 from attndsl.codegen.text.scalar_helpers import used_helpers
 from attndsl.compiler.compile import Compiled
-from attndsl.expr import Binary, Compare, Expr, Logic, Select, Symbol, binary, compare, select
+from attndsl.expr import (
+    Binary,
+    Compare,
+    Const,
+    Element,
+    Expr,
+    Load,
+    Logic,
+    Named,
+    Scope,
+    Select,
+    Symbol,
+    binary,
+    compare,
+    negation,
+    select,
+)
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.signature.enum_parameters import enum_parameters
 from attndsl.lowering.signature.host_scalars import CORES, HOST, dimension, fold_name, folds_of
 from attndsl.lowering.signature.specialization import feature_names, settings_of
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.program import TilingField, tiling_field_ref
-from attndsl.tile.statements import DEVICE_MODE, SetCrossFlag
+from attndsl.tile.statements import DEVICE_MODE, If, SetCrossFlag, Statement
 
-BATCH_MODE = 1
-"""The schedule mode of launches whose blocks wait for each other: all of them start at once, or none."""
+_ROW_WIDTH = WIDTH - 14
+"""Columns of a kernel's row in the plan, without its indent and what closes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +94,22 @@ class TilingFunction:
 
 @dataclass(frozen=True, slots=True)
 class PlannedKernel:
-    """One kernel in the host's choice: when it is meant, the name of its key, its function and the numbers
-    that this is called with: schedule mode, then forms."""
+    """One kernel in the host's choice.
+
+    Attributes:
+        test: when it is meant. ``key``: the name of its tiling key.
+        function: its tiling function. ``namespace``: of its text.
+        row: the lines of its row, the numbers of its forms and the constants of its schedule.
+        waits: when its blocks wait for each other, over the tiling data.
+    """
 
     name: str
     test: tuple[str, ...]
     key: str
     function: str
-    numbers: tuple[int, ...]
+    row: tuple[str, ...]
+    namespace: str
+    waits: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +124,8 @@ class HostText:
     problem: tuple[Row, ...]
     fields: tuple[Row, ...]
     forms: tuple[Row, ...]
+    constants: tuple[Row, ...]
+    schedules: tuple[str, ...]
     functions: tuple[TilingFunction, ...]
     kernels: tuple[PlannedKernel, ...]
     helpers: tuple[str, ...]
@@ -107,7 +138,8 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
     keys = tuple((key_name(compiled), tiling_key(compiled)) for compiled in kernels)
     if len({key for _, key in keys}) != len(keys) or len({name for name, _ in keys}) != len(keys):
         raise InternalError(f"two kernels of {operator.name} have the same tiling key, or name of it")
-    functions, forms, planned = _tiling_functions(kernels, words)
+    constants = tuple(_schedule_rows(kernels))
+    functions, forms, planned = _tiling_functions(kernels, words, constants)
     values = [field.value for compiled in kernels for field in compiled.program.tiling]
     problem = tuple(problem_rows(kernels))
     members = {row.name for row in problem}
@@ -120,6 +152,8 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
         problem=problem,
         fields=tuple(_fields(kernels)),
         forms=forms,
+        constants=constants,
+        schedules=tuple(dict.fromkeys(schedule_file(text_name(each)) for each in kernels)),
         functions=functions,
         kernels=planned,
         helpers=used_helpers(values),
@@ -127,7 +161,7 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
 
 
 def _tiling_functions(
-    kernels: Sequence[Compiled], words: Mapping[str, Words]
+    kernels: Sequence[Compiled], words: Mapping[str, Words], constants: Sequence[Row]
 ) -> tuple[tuple[TilingFunction, ...], tuple[Row, ...], tuple[PlannedKernel, ...]]:
     """One tiling function, more only where kernels compute their fields in orders that exclude each other."""
     families: list[list[Compiled]] = []
@@ -146,6 +180,8 @@ def _tiling_functions(
             families.append([compiled])
             found.append(alone)
     functions, planned, spelled = [], {}, _spelled(kernels, words)
+    spelled |= {f"{SCHEDULE}{row.name}": f"kernel.{row.name}" for row in constants}
+    tiling_names = {field.name: f"tiling.{field.name}" for each in kernels for field in each.program.tiling}
     names = list(dict.fromkeys(form.name for function in found for form in function.forms))
     for place, (family, function) in enumerate(zip(families, found, strict=True)):
         name = "Tile" if not place else f"Tile{place + 1}"
@@ -153,13 +189,14 @@ def _tiling_functions(
         own = [form.name for form in function.forms]
         for compiled, chosen in zip(family, function.chosen, strict=True):
             numbers = dict(zip(own, chosen, strict=True))
-            mode = BATCH_MODE if waits_for_all(compiled) else 0
             planned[id(compiled)] = PlannedKernel(
                 kernel_name(compiled),
                 tuple(item.shown(words) for item in selectors(compiled)),
                 key_name(compiled),
                 name,
-                (mode, *(numbers.get(form, 0) for form in names)),
+                tuple(_row(compiled, [numbers.get(form, 0) for form in names], constants)),
+                text_name(compiled),
+                cxx_text(waits_for_all(compiled), tiling_names),
             )
     fields: dict[str, tuple[str, ...]] = {}
     for form in (form for function in found for form in function.forms):
@@ -183,10 +220,68 @@ def _printed_step(step: Step, spelled: Mapping[str, str]) -> TilingStep:
     return TilingStep(step.form, cases)
 
 
-def waits_for_all(compiled: Compiled) -> bool:
-    """Whether all cores of a kind meet somewhere in the kernel."""
-    flags = (item for item in compiled.program.statements() if isinstance(item, SetCrossFlag))
-    return any(item.mode == DEVICE_MODE for item in flags)
+def _schedule_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
+    """The constants of schedules that tiling fields are computed from, as members of a kernel's row."""
+    meanings = {each.named.name: each.meaning for one in kernels for each in one.program.constants}
+    found = (
+        node.name
+        for compiled in kernels
+        for field in compiled.program.tiling
+        for node in field.value.walk()
+        if isinstance(node, Named)
+    )
+    for name in dict.fromkeys(found):
+        yield Row("int64_t", name, comment(meanings[name]))
+
+
+def _row(compiled: Compiled, forms: Sequence[int], constants: Sequence[Row]) -> Iterator[str]:
+    members = [str(form) for form in forms] + [_schedule_member(compiled, row.name) for row in constants]
+    row = ", ".join([f"Key::{key_name(compiled)}", *members])
+    yield from textwrap.wrap(row, _ROW_WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _schedule_member(compiled: Compiled, name: str) -> str:
+    """A constant of a kernel's schedule; 1 where it has none of that name, and no field reads it."""
+    known = {each.named.name for each in compiled.program.constants}
+    return f"schedule::{constant(name)}" if name in known else "1"
+
+
+def waits_for_all(compiled: Compiled) -> Expr:
+    """When all blocks of a launch meet somewhere in the kernel, over its tiling fields."""
+    found: Expr = Const(False)
+    for tree in compiled.program.trees():
+        for condition in _meetings(tree, Const(True)):
+            if condition.same(Const(True)):
+                return condition
+            if not any(condition.same(part) for part in (found, *found.children())):
+                found = condition if found.same(Const(False)) else found | condition
+    return found
+
+
+def _meetings(tree: Statement, known: Expr) -> Iterator[Expr]:
+    """What the host knows of the conditions under which each meeting of all blocks is reached."""
+    if isinstance(tree, SetCrossFlag) and tree.mode == DEVICE_MODE:
+        yield known
+    if not isinstance(tree, If):
+        for child in tree.children():
+            yield from _meetings(child, known)
+        return
+    asked = tree.condition if _is_of_tiling(tree.condition) else Const(True)
+    yield from _meetings(tree.then, _both(known, asked))
+    if tree.otherwise is not None:
+        other = negation(asked) if not asked.same(Const(True)) else asked
+        yield from _meetings(tree.otherwise, _both(known, other))
+
+
+def _is_of_tiling(condition: Expr) -> bool:
+    names = (node for node in condition.walk() if isinstance(node, Symbol | Load | Element))
+    return all(isinstance(node, Symbol) and node.scope is Scope.TILING for node in names)
+
+
+def _both(first: Expr, second: Expr) -> Expr:
+    if first.same(Const(True)):
+        return second
+    return first if second.same(Const(True)) else first & second
 
 
 def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
@@ -290,7 +385,12 @@ def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
 def _assigned(compiled: Compiled, words: Mapping[str, Words]) -> Iterator[Assigned]:
     """The fields of a kernel over the problem's symbols and the fields before them."""
     for field in compiled.program.tiling:
-        yield Assigned(field.name, with_words(measured(field.value), words))
+        yield Assigned(field.name, with_words(measured(field.value), words).mapped(_schedule_symbol))
+
+
+def _schedule_symbol(node: Expr) -> Expr | None:
+    """A constant of the schedule by its name alone: kernels have different values of it."""
+    return Symbol(f"{SCHEDULE}{node.name}") if isinstance(node, Named) and "." not in node.name else None
 
 
 def _ctype(name: str, operator: Operator) -> str:

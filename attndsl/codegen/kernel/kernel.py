@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,16 +10,25 @@ from typing import Any
 from attndsl.base.reserved_names import plain
 from attndsl.codegen.kernel.dtype_parameter import DTYPES, LONGEST_SUFFIX, dtype_parameter, text_name
 from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding
+from attndsl.codegen.kernel.schedule_header import (
+    ConstantText,
+    MemoryTable,
+    ScheduleText,
+    memories,
+    number_constants,
+    schedule_file,
+    schedule_text,
+)
 from attndsl.codegen.kernel.shared_stages import Member, Segment, Shared, keys_of, share
 from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal, shortened
 from attndsl.codegen.names.members import constant, gm_member, list_member, member, scalar
-from attndsl.codegen.names.spelling import PARAMETER, Spelling, memory_member, slot_member
+from attndsl.codegen.names.spelling import PARAMETER, Spelling, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
-from attndsl.expr import Const, Expr
+from attndsl.expr import Expr
 from attndsl.graph.branch_conditions import decisions
 from attndsl.lowering.signature.kernel_names import kernel_suffix
 from attndsl.lowering.signature.specialization import (
@@ -34,6 +42,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.pipeline_skew import named_lag
 from attndsl.tile.program import Program
 from attndsl.tile.scalars import expressions
 from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
@@ -41,57 +50,6 @@ from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, Set
 _DECLARED = 96
 """Columns of a line of declarations."""
 CXX_SCALARS = {"int64": "int64_t", "float32": "float"}
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """``constexpr type name = value;  // meaning``."""
-
-    ctype: str
-    name: str
-    value: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class BufferRow:
-    """A line of the buffer map: an address, derived from the buffer before, and the bytes of a slot."""
-
-    name: str
-    address: str
-    bytes_name: str
-    slot_bytes: int
-    slots: int
-    dtype: str
-    meaning: str
-    variable: str
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryTable:
-    """One on-chip memory: its buffers, how the kernel reaches it, and the constant that says where they end.
-
-    ``alignment``: what all addresses are multiples of.
-    """
-
-    space: str
-    core: str
-    member: str
-    end: str
-    end_address: str
-    usable: int
-    alignment: int
-    rows: tuple[BufferRow, ...]
-
-    @property
-    def aligned(self) -> list[str]:
-        """The lines of a sum of bits: all addresses together."""
-        return textwrap.wrap(" | ".join(row.name for row in self.rows), _DECLARED - 8)
-
-    @property
-    def single(self) -> tuple[BufferRow, ...]:
-        """The buffers with one slot, which are members of the kernel."""
-        return tuple(row for row in self.rows if row.slots == 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +84,7 @@ class KernelText:
     class_name: str
     tiling_struct: str
     tiling_header: str
+    schedule_header: str
     guard: str
     summary: str
     document: str
@@ -133,10 +92,10 @@ class KernelText:
     schedule: tuple[str, ...]
     pipeline: tuple[str, ...]
     arguments: tuple[str, ...]
-    constants: tuple[Constant, ...]
+    constants: tuple[ConstantText, ...]
     memories: tuple[MemoryTable, ...]
-    events: tuple[tuple[str, tuple[Constant, ...]], ...]
-    flags: tuple[Constant, ...]
+    events: tuple[tuple[str, tuple[ConstantText, ...]], ...]
+    flags: tuple[ConstantText, ...]
     tensors: tuple[TensorMember, ...]
     item: tuple[str, ...]
     decoding: tuple[str, ...]
@@ -175,7 +134,7 @@ def name_of(operator: Contract, special: Specialization) -> str:
 def kernel_text(compiled: Compiled) -> KernelText:
     """The kernel of a compiled specialization."""
     program, parameter = compiled.program, dtype_parameter(compiled)
-    spelling = Spelling(program, parameter.operands if parameter is not None else frozenset())
+    spelling = _spelling(compiled)
     decoding = item_decoding(program)
     cube, vector = (Writer(program, spelling, decoding) for _ in range(2))
     bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
@@ -195,11 +154,12 @@ def kernel_text(compiled: Compiled) -> KernelText:
         schedule=tuple(map(_choice, compiled.schedule_text.split("\n"))),
         pipeline=tuple(_pipeline(compiled.joint, shared.names)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
-        constants=tuple(_constants(program)),
-        memories=tuple(_memories(program, spelling)),
+        constants=tuple(number_constants(program)),
+        memories=memories(program, spelling),
+        schedule_header=schedule_file(text_name(compiled)),
         events=tuple(_events(program, spelling)),
         flags=tuple(
-            Constant("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
+            ConstantText("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
         tensors=tuple(_used(_tensors(program, names, spelling), shared, helpers, cube.decoding_lines())),
         item=tuple(_item_members(decoding)),
@@ -215,6 +175,16 @@ def kernel_text(compiled: Compiled) -> KernelText:
         vector=shared.bodies[1],
         helpers=helpers,
     )
+
+
+def schedule_of(compiled: Compiled) -> ScheduleText:
+    """The schedule header of a compiled specialization's text."""
+    return schedule_text(text_name(compiled), compiled.program, _spelling(compiled))
+
+
+def _spelling(compiled: Compiled) -> Spelling:
+    parameter = dtype_parameter(compiled)
+    return Spelling(compiled.program, parameter.operands if parameter is not None else frozenset())
 
 
 def _specialization(compiled: Compiled) -> Iterator[str]:
@@ -273,59 +243,14 @@ def _pipeline(joint: Program, names: Mapping[str, str]) -> Iterator[str]:
         for stage, lag in zip(loop.stages, loop.lags, strict=True):
             waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]
             raises = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
-            tile = f"tile t - {lag}" if lag else "tile t"
+            tile = f"tile t - {cxx_text(named_lag(loop, lag))}" if lag else "tile t"
             notes = [f"waits for {name}" for name in waits] + [f"raises {name}" for name in raises]
-            yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<12}{', '.join(notes)}"
+            yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}{', '.join(notes)}"
 
 
 def _all_expressions(program: Program) -> Iterator[Expr]:
     for item in program.statements():
         yield from expressions(item)
-
-
-def _constants(program: Program) -> Iterator[Constant]:
-    for named, meaning in program.constants:
-        number = cxx_text(Const(named.value))
-        ctype = "float" if isinstance(named.value, float) else "int64_t"
-        yield Constant(ctype, constant(named.name), number, meaning)
-
-
-def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
-    for memory in program.device.architecture.memories:
-        buffers = [buffer for buffer in program.buffers() if buffer.space is memory.space]
-        buffers.sort(key=lambda buffer: program.addresses[buffer])
-        rows, end, text = [], 0, "0"
-        for buffer in buffers:
-            name, address = constant(buffer.name), program.addresses[buffer]
-            rows.append(
-                BufferRow(
-                    name=name,
-                    address=text if address == end else _further(text, end, address),
-                    bytes_name=f"{name}Slot",
-                    slot_bytes=program.slot_stride(buffer),
-                    slots=buffer.slots,
-                    dtype=spelling.ctype(buffer),
-                    meaning=buffer.meaning,
-                    variable=spelling.buffer(buffer),
-                )
-            )
-            end = address + buffer.slots * program.slot_stride(buffer)
-            text = f"{name} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"
-        yield MemoryTable(
-            space=memory.space.value,
-            core=memory.core.value,
-            member=memory_member(memory.space),
-            end=f"{constant(memory.space.value.lower())}End",
-            end_address=text,
-            usable=memory.usable,
-            alignment=memory.alignment,
-            rows=tuple(rows),
-        )
-
-
-def _further(text: str, end: int, address: int) -> str:
-    """An address behind ``end``, which ``text`` says: a buffer that is aligned leaves a gap."""
-    return f"{text} + {address - end}"
 
 
 def _declarations(ctype: str, names: Sequence[str]) -> Iterator[str]:
@@ -357,7 +282,7 @@ def _buffer_members(program: Program, spelling: Spelling) -> Iterator[str]:
         yield from _declarations(f"LocalTensor<{ctype}>", names)
 
 
-def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[Constant, ...]]]:
+def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[ConstantText, ...]]]:
     """Event ids by pipe pair, in order of id."""
     by_pair: dict[str, dict[str, SetEvent]] = {}
     for item in program.statements():
@@ -368,7 +293,7 @@ def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[C
         for name, event in sorted(events.items(), key=lambda entry: entry[1].first_id):
             meaning = ", ".join(buffer.name for buffer in event.buffers)
             meaning += ": one id a slot" if event.ids > 1 else ""
-            rows.append(Constant("int32_t", spelling.events[name], str(event.first_id), meaning))
+            rows.append(ConstantText("int32_t", spelling.events[name], str(event.first_id), meaning))
         yield pair, tuple(rows)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.tiling_text import host_text
 from attndsl.codegen.kernel.dtype_parameter import text_name
-from attndsl.codegen.kernel.kernel import kernel_text
+from attndsl.codegen.kernel.kernel import kernel_text, schedule_of
+from attndsl.codegen.kernel.schedule_header import schedule_file
 from attndsl.codegen.kernel_set.entry import entry_text
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.text.render import render, runtime
@@ -22,14 +23,25 @@ def kernel_path(compiled: Compiled) -> str:
     return f"op_kernel/{text_name(compiled)}.h"
 
 
+def schedule_path(compiled: Compiled) -> str:
+    """The schedule header of a specialization's text, in the project."""
+    return f"op_kernel/{schedule_file(text_name(compiled))}"
+
+
+def _text_files(compiled: Compiled) -> dict[str, str]:
+    return {
+        kernel_path(compiled): render("op_kernel/kernel.h.j2", kernel=kernel_text(compiled)),
+        schedule_path(compiled): render("op_kernel/schedule.h.j2", schedule=schedule_of(compiled)),
+    }
+
+
 def device_files(kernels: Sequence[Compiled]) -> dict[str, str]:
     """The files by path in the project."""
     names, host = names_of(kernels[0].operator), host_text(kernels)
     texts = {kernel_path(each): each for each in kernels}
-    rendered = fork_map(
-        lambda each: render("op_kernel/kernel.h.j2", kernel=kernel_text(each)), tuple(texts.values())
-    )
-    found = dict(zip(texts, rendered, strict=True))
+    found: dict[str, str] = {}
+    for pair in fork_map(_text_files, tuple(texts.values())):
+        found |= pair
     found |= {path: runtime(path) for path in RUNTIME}
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)

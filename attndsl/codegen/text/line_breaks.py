@@ -39,7 +39,8 @@ def _wrapped(line: str, width: int) -> tuple[str, ...]:
 def _pieces(line: str, width: int) -> list[str]:
     code = line.lstrip(" ")
     pad = line[: len(line) - len(code)]
-    if code.startswith(("// ", "* ")):
+    # A line of a block comment is one column behind its indent; others that begin so are products.
+    if code.startswith("// ") or (code.startswith("* ") and len(pad) % len(_INDENT) == 1):
         return _words(code, pad, width)
     code, comment = _split_comment(code)
     if comment:

@@ -28,5 +28,6 @@ def attention_loop(context: Context, modifiers: Modifiers) -> Pipelined:
         extent=TILES,
         stages=tuple(stage for stage, _ in present),
         lags=tuple(lag for _, lag in present),
+        prefetch=context.prefetch,
         where=context.where,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
+from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, maximum, minimum
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
@@ -45,22 +45,29 @@ class CubeBuffers:
 
 def cube_buffers(context: Context) -> CubeBuffers:
     """The buffers that the cube's stages share."""
-    s, dtype, product, buffer = context.schedule, context.cube_dtype, context.product_dtype, context.buffer
-    padded_size, padded_value_size = context.signature.padded_head_size, context.signature.padded_value_size
+    dtype, product, buffer = context.cube_dtype, context.product_dtype, context.buffer
+    size, base_n, base_k, rows = context.padded_head_size, context.base_n, context.base_k, context.max_rows
     _check_depths(context)
-    wide, columns = min(s.base_k, padded_size), min(s.base_n, padded_value_size)
-    block = max(s.base_n * wide, s.base_k * columns)
+    wide, columns = _part(size, base_k), _part(context.padded_value_size, base_n)
+    constant = context.inventory.constant
+    keys = constant("keyBlock", base_n * wide, "elements of a block of keys")
+    values = constant("valueBlock", base_k * columns, "elements of a block of values")
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
-        query=buffer("queryL1", l1, dtype, s.max_rows * padded_size, "query rows of the task, Nz"),
-        key=buffer("keyL1", l1, dtype, s.base_n * wide, "key block, Nz", 2),
-        prob=buffer("probL1", l1, dtype, s.max_rows * s.tile_k, "probabilities of a key tile, Nz", 2),
-        value=buffer("valueL1", l1, dtype, s.base_k * columns, "value block, Nz", 2),
-        left=buffer("leftL0", l0a, dtype, s.max_rows * s.base_k, "left operand, Zz", 2),
-        right=buffer("rightL0", l0b, dtype, block, "right operand, Zn", 2),
-        score=buffer("scoreL0", l0c, product, s.max_rows * s.base_n, "scores of a key block, Nz", 2),
-        out=buffer("outL0", l0c, product, s.max_rows * columns, "weighted sum of values, Nz", 2),
+        query=buffer("queryL1", l1, dtype, rows * size, "query rows of the task, Nz"),
+        key=buffer("keyL1", l1, dtype, keys, "key block, Nz", 2),
+        prob=buffer("probL1", l1, dtype, rows * context.tile_keys, "probabilities of a key tile, Nz", 2),
+        value=buffer("valueL1", l1, dtype, values, "value block, Nz", 2),
+        left=buffer("leftL0", l0a, dtype, rows * base_k, "left operand, Zz", 2),
+        right=buffer("rightL0", l0b, dtype, maximum(keys, values), "right operand, Zn", 2),
+        score=buffer("scoreL0", l0c, product, rows * base_n, "scores of a key block, Nz", 2),
+        out=buffer("outL0", l0c, product, rows * columns, "weighted sum of values, Nz", 2),
     )
+
+
+def _part(extent: Named, step: Named) -> Named:
+    """What one matrix multiply takes of a head size; :func:`_over` requires that it stays so."""
+    return extent if int(extent.value) <= int(step.value) else step
 
 
 def _check_depths(context: Context) -> None:
@@ -102,7 +109,10 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
     place = SLOT * context.rows.rows_per_task(context) * size
     block = seq(
         _over(
-            context.padded_head_size, context.base_k, lambda d0, width: _score_block(context, cols, d0, width)
+            context,
+            context.padded_head_size,
+            context.base_k,
+            lambda d0, width: _score_block(context, cols, d0, width),
         ),
         Fixpipe(
             dst=target.region(place + _N0, TASK_ROWS, padded(cols), size),
@@ -144,12 +154,19 @@ def _with_query(context: Context, body: Statement) -> Statement:
     return Alloc(buffers=(query,), body=seq(load_absorbed_query(context, query, _PADDED_ROWS), body))
 
 
-def _over(extent: Named, step: Named, block: Callable[[Expr, Expr], Statement]) -> Statement:
+def _over(
+    context: Context, extent: Named, step: Named, block: Callable[[Expr, Expr], Statement]
+) -> Statement:
     """``block(d0, width)`` for every part of a head size; no loop where there is one part."""
+    require = context.inventory.require
     if int(extent.value) <= int(step.value):
+        require(extent <= step, "one matrix multiply takes a whole head")
         return block(as_expr(0), extent)
+    require(extent > step, "several matrix multiplies take the parts of a head")
     width = Symbol("width")
     divides = int(extent.value) % int(step.value) == 0
+    if divides:
+        require((extent % step) == 0, "the parts of a head are alike")
     bound = step if divides else minimum(step, extent - _D0)
     body = seq(Let(symbol=width, value=bound), block(_D0, width))
     return For(var=_D0, end=extent, step=step, body=body, runs=True)
@@ -195,7 +212,10 @@ def weighted_tile(context: Context) -> Stage:
         where=where,
     )
     columns = _over(
-        context.padded_value_size, context.base_n, lambda d0, width: _weighted_columns(context, d0, width)
+        context,
+        context.padded_value_size,
+        context.base_n,
+        lambda d0, width: _weighted_columns(context, d0, width),
     )
     body = seq(
         *tile_bounds(context),

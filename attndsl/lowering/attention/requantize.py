@@ -33,14 +33,14 @@ _C0 = Symbol("c0")
 
 def int32_scores(context: Context) -> Buffer:
     """Integer scores, as the cube stores them."""
-    s = context.schedule
-    return context.in_ub("wholeScore", "int32", s.rows * s.tile_k, "integer scores of the rows", s.slots)
+    elements, slots = context.rows_per_step * context.tile_keys, context.schedule.slots
+    return context.in_ub("wholeScore", "int32", elements, "integer scores of the rows", slots)
 
 
 def int32_partial(context: Context) -> Buffer:
     """Integer weighted sums of a tile, as the cube stores them."""
-    s, elements = context.schedule, context.schedule.rows * context.signature.padded_value_size
-    return context.in_ub("wholePartial", "int32", elements, "integer weighted sum of one tile", s.slots)
+    elements, slots = context.rows_per_step * context.padded_value_size, context.schedule.slots
+    return context.in_ub("wholePartial", "int32", elements, "integer weighted sum of one tile", slots)
 
 
 def keep_steps(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement]:
@@ -59,8 +59,8 @@ def keep_steps(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement
 
 def quantize(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement]:
     """``prob = clip(round(score / step))``; fp16, which the way to int8 passes, holds it exactly."""
-    s = context.schedule
-    half = context.in_ub("probHalf", "float16", s.rows * s.tile_k, "integral probabilities in fp16")
+    elements = context.rows_per_step * context.tile_keys
+    half = context.in_ub("probHalf", "float16", elements, "integral probabilities in fp16")
     span, column = whole(b.score, 0, SPAN), b.score.region(_C0, CHUNK, REPEAT_LANES, context.tile_keys)
     blocks = b.row_blocks.region(0, CHUNK, _BLOCK, _BLOCK)
     divide = Binary(op="Div", dst=column, first=column, second=blocks, broadcast=True)
@@ -101,6 +101,5 @@ def _given(context: Context) -> nodes.Node | None:
 
 
 def _steps(context: Context) -> Buffer:
-    s = context.schedule
     meaning = "steps of the probabilities of the tiles in flight"
-    return context.in_ub("step", "float32", s.ring * context.rows_per_core, meaning)
+    return context.in_ub("step", "float32", context.ring * context.rows_per_vector, meaning)

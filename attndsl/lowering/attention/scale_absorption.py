@@ -58,7 +58,7 @@ def row_factors(context: Context) -> tuple[Buffer, ...]:
     quantization = context.keys.quantization
     if quantization is None:
         return ()
-    rows = context.rows_per_core
+    rows = context.rows_per_vector
     factor = context.in_ub("queryFactor", "float32", rows, "factor of the scores of each row")
     if quantization.offset is None:
         return (factor,)
@@ -67,7 +67,7 @@ def row_factors(context: Context) -> tuple[Buffer, ...]:
 
 def absorbed_query(context: Context) -> GlobalTensor:
     """The query rows of the item with the scale absorbed, vector to cube."""
-    elements = tiling_field_ref(context.label("rowsPerTask")) * context.signature.padded_head_size
+    elements = tiling_field_ref(context.label("rowsPerTask")) * context.padded_head_size
     name, meaning = context.label("foldedQuery"), "query rows of an item, scale of the keys included"
     return context.inventory.tensor(name, context.cube_dtype, elements, "block", meaning)
 
@@ -102,8 +102,8 @@ def absorb_scale(context: Context, quantization: ChannelQuantization) -> Stateme
 
 def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Statement]:
     b = vector_buffers(context)
-    lanes, padded_size = quantization.lanes(context), context.signature.padded_head_size
-    wide, elements = context.channel_rows, context.schedule.rows * lanes
+    lanes, padded_size = quantization.lanes(context), context.padded_head_size
+    wide, elements = context.channel_rows, context.rows_per_step * lanes
     absorbed = context.in_ub("queryFolded", context.cube_dtype, elements, "folded query rows")
     span = CHUNK * lanes
     store = StoreRows(
@@ -135,10 +135,10 @@ def _times_scale(context: Context, quantization: ChannelQuantization, wide: Buff
     """The query rows of a step times the scale of each channel, to ``wide`` in fp32."""
     name, padded_size, lanes = (
         context.rows.query.name,
-        context.signature.padded_head_size,
+        context.padded_head_size,
         quantization.lanes(context),
     )
-    narrow = context.in_ub("queryRows", context.dtype, context.schedule.rows * padded_size, "query rows")
+    narrow = context.in_ub("queryRows", context.dtype, context.rows_per_step * padded_size, "query rows")
 
     def load(run: RowRun) -> Statement:
         target = narrow.region(run.row * padded_size, run.rows, context.head_dim, padded_size)

@@ -22,14 +22,16 @@ from attndsl.expr import (
     Scope,
     Symbol,
     as_expr,
+    constant_value,
     minimum,
+    round_up,
     select,
 )
 from attndsl.expr.intervals import ANYTHING, is_integral
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.emit.floor_division import floored
 from attndsl.lowering.emit.inventory import Inventory
-from attndsl.lowering.emit.loop_scalars import LANES, own_rows
+from attndsl.lowering.emit.loop_scalars import REPEAT_LANES, own_rows
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.signature.host_scalars import HOST, length_count
@@ -112,40 +114,57 @@ class Emitter:
     @property
     def tile_keys(self) -> Named:
         """Keys of one score tile."""
-        return self.inventory.constant("tileKeys", self.schedule.tile_k, "keys of one score tile")
+        return self._option("tileKeys", "tile_k", "keys of one score tile")
+
+    def tile_lanes(self, multiple: int) -> Expr:
+        """Lanes for a tile's keys, a multiple of ``multiple``."""
+        size = self.tile_keys
+        if self.schedule.tile_k % multiple:
+            return round_up(size, multiple)
+        self.inventory.require((size % multiple) == 0, f"tiles are whole multiples of {multiple} lanes")
+        return size
 
     @property
     def ring(self) -> Named:
         """Slots of the workspace rings."""
-        meaning = "workspace slots between cube and vector cores"
-        return self.inventory.constant("ring", self.schedule.ring, meaning)
+        return self._option("ring", "ring", "workspace slots between cube and vector cores")
+
+    @property
+    def prefetch(self) -> Named:
+        """Tiles by which the scores run ahead of the weighted sums."""
+        meaning = "tiles by which the scores run ahead of the weighted sums"
+        return self.inventory.constant("prefetch", self.ring - 1, meaning)
 
     @property
     def base_n(self) -> Named:
         """Keys, or value columns, of one matrix multiply."""
-        meaning = "keys or value columns of one matrix multiply"
-        return self.inventory.constant("baseN", self.schedule.base_n, meaning)
+        return self._option("baseN", "base_n", "keys or value columns of one matrix multiply")
 
     @property
     def base_k(self) -> Named:
         """Depth of one matrix multiply."""
-        return self.inventory.constant("baseK", self.schedule.base_k, "depth of one matrix multiply")
+        return self._option("baseK", "base_k", "depth of one matrix multiply")
 
     @property
     def rows_per_step(self) -> Named:
         """Query rows of one vector step."""
-        return self.inventory.constant("rowsPerStep", self.schedule.rows, "query rows of one vector step")
+        return self._option("rowsPerStep", "rows", "query rows of one vector step")
 
     @property
-    def rows_per_core(self) -> int:
-        """Rows of a task that one vector core has, at most."""
-        return self.schedule.rows_per_core(self.architecture)
+    def max_rows(self) -> Named:
+        """Query rows of one task, at most."""
+        return self._option("maxRows", "max_rows", "query rows of one task, at most")
 
     @property
     def rows_per_vector(self) -> Named:
         """Query rows of one vector core, at most."""
         meaning = "query rows of one vector core, at most"
-        return self.inventory.constant("rowsPerVector", self.rows_per_core, meaning)
+        rows = self.max_rows // self.architecture.aiv_per_aic
+        return self.inventory.constant("rowsPerVector", rows, meaning)
+
+    def _option(self, name: str, option: str, meaning: str) -> Named:
+        """A schedule option as a constant."""
+        return self.inventory.constant(name, getattr(self.schedule, option), meaning, option)
 
     @property
     def splits(self) -> Symbol:
@@ -162,7 +181,7 @@ class Emitter:
     def host(self, value: ExprLike, meaning: str = "", stem: str = "") -> Expr:
         """A number that the host knows: constants stand as they are, the rest become tiling fields."""
         expr = self._spec_numbers(value)
-        if isinstance(expr, Const):
+        if constant_value(expr) is not None and not any(isinstance(node, Fold) for node in expr.walk()):
             return expr
         known = next((field for field in self.inventory.fields if field.value.same(expr)), None)
         if known is not None:
@@ -269,24 +288,29 @@ class Emitter:
         return next(item for item in self.signature.parameters if item.name == tensor)
 
     def buffer(
-        self, name: str, space: MemorySpace, dtype: str, elements: int, meaning: str, slots: int = 1
+        self, name: str, space: MemorySpace, dtype: str, elements: ExprLike, meaning: str, slots: int = 1
     ) -> Buffer:
         """An on-chip buffer; attentions share those of one name."""
         return self.inventory.buffer(name, space, dtype, elements, meaning, slots)
 
     def beside_scores(self, name: str, meaning: str) -> Buffer:
         """As many fp32 numbers as a vector step has scores."""
-        return self.in_ub(name, "float32", self.schedule.rows * self.schedule.tile_k, meaning)
+        return self.in_ub(name, "float32", self.rows_per_step * self.tile_keys, meaning)
 
     @property
     def channel_rows(self) -> Buffer:
         """Scratch for the rows of a step, channels of keys or of values in fp32, whole repeats."""
-        widest = max(self.signature.padded_head_size, self.signature.padded_value_size)
-        lanes = -(-widest // LANES) * LANES
+        lanes = round_up(self.widest_head, REPEAT_LANES)
         meaning = "scratch: query rows times the scale, row sums times the offset"
-        return self.in_ub("channelRows", "float32", self.schedule.rows * lanes, meaning)
+        return self.in_ub("channelRows", "float32", self.rows_per_step * lanes, meaning)
 
-    def in_ub(self, name: str, dtype: str, elements: int, meaning: str, slots: int = 1) -> Buffer:
+    @property
+    def widest_head(self) -> Named:
+        """The larger of the padded head sizes."""
+        sizes = (self.padded_head_size, self.padded_value_size)
+        return max(sizes, key=lambda size: int(size.value))
+
+    def in_ub(self, name: str, dtype: str, elements: ExprLike, meaning: str, slots: int = 1) -> Buffer:
         """A buffer of the vector cores."""
         return self.buffer(name, MemorySpace.UB, dtype, elements, meaning, slots)
 

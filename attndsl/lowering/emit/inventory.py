@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Expr, Named, Symbol
+from attndsl.expr import Expr, ExprLike, Named, Symbol, as_expr
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.program import BLOCK_INDEX, TilingField, tiling_scalar
+from attndsl.tile.program import BLOCK_INDEX, Constant, Requirement, TilingField, tiling_scalar
 
 
 class Inventory:
@@ -21,7 +21,8 @@ class Inventory:
 
     def __init__(self) -> None:
         self._fields: dict[str, TilingField] = {}
-        self._constants: dict[str, tuple[Named, str]] = {}
+        self._constants: dict[str, Constant] = {}
+        self._requirements: list[Requirement] = []
         self._buffers: dict[str, Buffer] = {}
         self._workspace: dict[str, GlobalTensor] = {}
         self._sums: list[Fold] = []
@@ -32,9 +33,14 @@ class Inventory:
         return tuple(self._fields.values())
 
     @property
-    def constants(self) -> tuple[tuple[Named, str], ...]:
-        """The compile-time numbers with their meaning."""
+    def constants(self) -> tuple[Constant, ...]:
+        """The compile-time numbers."""
         return tuple(self._constants.values())
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What the statements rely on if a constant is changed."""
+        return tuple(self._requirements)
 
     @property
     def workspace(self) -> tuple[GlobalTensor, ...]:
@@ -52,13 +58,29 @@ class Inventory:
             raise NamesTaken(frozenset({name}), f"tiling field {name} is both {known.value} and {value}")
         return known.symbol
 
-    def constant(self, name: str, value: int | float, meaning: str) -> Named:
-        """A named compile-time number."""
-        made = Named(value, name)
-        known, _ = self._constants.setdefault(name, (made, meaning))
-        if known.value != value:
-            raise InternalError(f"constant {name} is both {known.value} and {value}")
+    def constant(self, name: str, value: int | float | Expr, meaning: str, option: str = "") -> Named:
+        """A named compile-time number; an expression of other constants is its definition.
+
+        ``option``: the schedule option that it is.
+        """
+        definition = value if isinstance(value, Expr) else None
+        number = value.evaluate({}) if isinstance(value, Expr) else value
+        made = Constant(Named(number, name), meaning, definition, option)
+        known = self._constants.setdefault(name, made).named
+        if known.value != number:
+            raise InternalError(f"constant {name} is both {known.value} and {number}")
         return known
+
+    def require(self, condition: Expr, meaning: str) -> None:
+        """Note a condition on constants that statements rely on; it holds for the constants' own values.
+
+        Raises:
+            InternalError: it does not.
+        """
+        if not condition.evaluate({}):
+            raise InternalError(f"{meaning}: {condition} does not hold")
+        if not any(known.condition.same(condition) for known in self._requirements):
+            self._requirements.append(Requirement(condition, meaning))
 
     def running_sum(self, wanted: Fold) -> Fold:
         """A sum over what comes before a batch row. Equal sums are one function of the kernel: the first is
@@ -71,12 +93,13 @@ class Inventory:
         return made
 
     def buffer(
-        self, name: str, space: MemorySpace, dtype: str, elements: int, meaning: str = "", slots: int = 1
+        self, name: str, space: MemorySpace, dtype: str, elements: ExprLike, meaning: str = "", slots: int = 1
     ) -> Buffer:
-        """An on-chip buffer, unplaced."""
-        made = Buffer(name=name, space=space, dtype=dtype, elements=elements, slots=slots, meaning=meaning)
+        """An on-chip buffer, unplaced; ``elements``: a number, or an expression of constants alone."""
+        size = as_expr(elements)
+        made = Buffer(name=name, space=space, dtype=dtype, size=size, slots=slots, meaning=meaning)
         known = self._buffers.setdefault(name, made)
-        if (known.dtype, known.elements, known.slots) != (dtype, elements, slots):
+        if (known.dtype, known.elements, known.slots) != (dtype, made.elements, slots):
             raise InternalError(f"buffer {name} has two shapes")
         return known
 

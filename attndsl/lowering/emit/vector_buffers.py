@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attndsl.lowering.emit.emitter import Emitter
-from attndsl.lowering.emit.loop_scalars import LANES
+from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.tile.buffers import Buffer
 
@@ -34,18 +34,19 @@ class VectorBuffers:
 
 def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
-    s, ub, padded_size = emit.schedule, emit.in_ub, emit.signature.padded_value_size
-    rows, tile = emit.rows_per_core, s.rows * s.tile_k
+    slots, ub, padded_size = emit.schedule.slots, emit.in_ub, emit.padded_value_size
+    step, rows = emit.rows_per_step, emit.rows_per_vector
+    tile = step * emit.tile_keys
     return VectorBuffers(
-        score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", s.slots),
-        prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", s.slots),
-        lanes=ub("lanes", "float32", s.rows * LANES, "reduction over the tile, one repeat a row"),
-        tile_stat=ub("tileStat", "float32", s.rows, "maximum or sum of each row of the tile"),
-        new_max=ub("newMax", "float32", s.rows, "running maximum including the tile"),
-        row_blocks=ub("rowBlocks", "float32", s.rows * STATISTIC_LANES, "a row statistic, one block a row"),
+        score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", slots),
+        prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", slots),
+        lanes=ub("lanes", "float32", step * REPEAT_LANES, "reduction over the tile, one repeat a row"),
+        tile_stat=ub("tileStat", "float32", step, "maximum or sum of each row of the tile"),
+        new_max=ub("newMax", "float32", step, "running maximum including the tile"),
+        row_blocks=ub("rowBlocks", "float32", step * STATISTIC_LANES, "a row statistic, one block a row"),
         row_max=ub("rowMax", "float32", rows, "running maximum of each row"),
         row_sum=ub("rowSum", "float32", rows, "running sum of each row"),
-        rescale=ub("rescale", "float32", s.ring * rows, "exp(old max - new max) of the tiles in flight"),
+        rescale=ub("rescale", "float32", emit.ring * rows, "exp(old max - new max) of the tiles in flight"),
         accumulator=ub("accumulator", "float32", rows * padded_size, "running weighted sum of each row"),
-        partial=ub("partial", "float32", s.rows * padded_size, "weighted sum of one tile or split", s.slots),
+        partial=ub("partial", "float32", step * padded_size, "weighted sum of one tile or split", slots),
     )

@@ -5,7 +5,7 @@ A slot holds one key tile of one task, rows in the task's order.
 
 from __future__ import annotations
 
-from attndsl.expr import Expr, select
+from attndsl.expr import Expr, ExprLike, Named, select
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.units import block_elements
@@ -18,23 +18,23 @@ STATISTIC_LANES = block_elements("float32")
 def score_ring(emit: Emitter, name: str = "scoreRing") -> GlobalTensor:
     """Score tiles, cube to vector."""
     dtype = emit.product_dtype
-    return _ring(emit, name, dtype, emit.schedule.tile_k, "ring of score tiles, cube to vector")
+    return _ring(emit, name, dtype, emit.tile_keys, "ring of score tiles, cube to vector")
 
 
 def prob_ring(emit: Emitter) -> GlobalTensor:
     """Probability tiles, vector to cube."""
     meaning = "ring of probability tiles, vector to cube"
-    return _ring(emit, "probRing", emit.cube_dtype, emit.schedule.tile_k, meaning)
+    return _ring(emit, "probRing", emit.cube_dtype, emit.tile_keys, meaning)
 
 
 def out_ring(emit: Emitter) -> GlobalTensor:
     """Weighted sums of tiles, cube to vector."""
     meaning = "ring of weighted sums, cube to vector"
-    return _ring(emit, "outRing", emit.product_dtype, emit.signature.padded_value_size, meaning)
+    return _ring(emit, "outRing", emit.product_dtype, emit.padded_value_size, meaning)
 
 
-def _ring(emit: Emitter, name: str, dtype: str, row: int, meaning: str) -> GlobalTensor:
-    elements = emit.schedule.ring * tiling_field_ref(emit.label("rowsPerTask")) * row
+def _ring(emit: Emitter, name: str, dtype: str, row: Named, meaning: str) -> GlobalTensor:
+    elements = emit.ring * tiling_field_ref(emit.label("rowsPerTask")) * row
     return emit.inventory.tensor(emit.label(name), dtype, elements, "block", meaning)
 
 
@@ -50,10 +50,10 @@ def partial_sum(emit: Emitter) -> GlobalTensor:
 
 def partial_out(emit: Emitter) -> GlobalTensor:
     """Weighted sums of the key splits, unnormalized."""
-    return _partial(emit, "partialOut", emit.signature.padded_value_size, "weighted sums of key splits")
+    return _partial(emit, "partialOut", emit.padded_value_size, "weighted sums of key splits")
 
 
-def _partial(emit: Emitter, name: str, row: int, meaning: str) -> GlobalTensor:
+def _partial(emit: Emitter, name: str, row: ExprLike, meaning: str) -> GlobalTensor:
     """Row ``split * rowTotal + flat row index`` belongs to one result row of one key split."""
     splits = tiling_field_ref(emit.label("splits"))
     rows: Expr = splits * tiling_field_ref("rowTotal")

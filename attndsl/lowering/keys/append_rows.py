@@ -70,7 +70,7 @@ def _copy_row(emit: Emitter, source: AppendedRows) -> For:
     """A new row of all key/value heads, a few heads at a time."""
     of_keys = (emit.head_dim, emit.padded_head_size)
     dim, padded_size = of_keys if source.role == "key" else (emit.value_dim, emit.padded_value_size)
-    elements = emit.schedule.rows * int(padded_size.value)
+    elements = emit.rows_per_step * padded_size
     staged = emit.in_ub(f"new{source.role.capitalize()}", emit.dtype, elements, "new rows")
 
     def heads(r0: Expr, chunk: Expr) -> list[Statement]:

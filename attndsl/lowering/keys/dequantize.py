@@ -86,7 +86,7 @@ class Dequantized(KeySourceAdapter):
         return -(-widest // _INT8_BLOCK) * _INT8_BLOCK
 
     def _ring(self, emit: Emitter) -> GlobalTensor:
-        elements = Const(emit.schedule.ring * emit.schedule.tile_k * int(self._padded_size(emit).value))
+        elements = emit.ring * emit.tile_keys * self._padded_size(emit)
         meaning = f"ring of {self.role} tiles in {emit.cube_dtype}, vector to cube"
         name = emit.label(f"{self.role}Ring")
         return emit.inventory.tensor(name, emit.cube_dtype, elements, "block", meaning)
@@ -100,7 +100,7 @@ class Dequantized(KeySourceAdapter):
 
     def _rows(self, emit: Emitter) -> Seq:
         width, dim, slots = self._width(emit), self._dim(emit), emit.schedule.slots
-        elements, dtype = int(self._step(emit).value) * width, emit.cube_dtype
+        elements, dtype = self._step(emit) * width, emit.cube_dtype
         stored = emit.in_ub("int8Rows", "int8", elements, "int8 rows of keys or values", slots)
         widened = emit.in_ub("wideRows", dtype, elements, "int8 rows as the cube takes them", slots)
         span = _COUNT * width

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr import Const, Expr, Symbol, as_expr, round_up
+from attndsl.expr import Const, Expr, Symbol, as_expr, maximum, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
@@ -58,9 +58,7 @@ def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
 
 def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """Loaded and made into bits once a tile."""
-    tile_k = context.schedule.tile_k
-    lanes = -(-tile_k // _HALF_REPEAT) * _HALF_REPEAT
-    work = _buffers(context, mask, lanes)
+    work = _buffers(context, mask, context.tile_lanes(_HALF_REPEAT))
 
     def load_tile(context: Context) -> list[Statement]:
         offset: Expr = BATCH * context.stride(mask.name, "B") + FIRST_KEY
@@ -88,9 +86,8 @@ def _of_queries(context: Context, node: nodes.Replace, mask: nodes.Input) -> Mod
 
 def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """Loaded with each step of rows, and made into bits position by position."""
-    s = context.schedule
-    pitch = -(-s.tile_k // _BITS_BLOCK) * _BITS_BLOCK
-    work = _buffers(context, mask, pitch, s.rows)
+    pitch = context.tile_lanes(_BITS_BLOCK)
+    work = _buffers(context, mask, pitch, context.rows_per_step)
     row = ROW_BEGIN + R0
     first, last = row // HEADS, (row + CHUNK - 1) // HEADS
     positions = last - first + 1
@@ -132,13 +129,14 @@ class _Buffers:
     keep: Buffer
 
 
-def _buffers(context: Context, mask: nodes.Input, lanes: int, positions: int | None = None) -> _Buffers:
+def _buffers(context: Context, mask: nodes.Input, lanes: Expr, positions: Expr | None = None) -> _Buffers:
     """For the mask of each of ``positions`` in ``lanes`` lanes, or for one mask of all rows."""
-    name, s, rows = camel(mask.name), context.schedule, 1 if positions is None else positions
+    name, slots = camel(mask.name), context.schedule.slots
+    rows = as_expr(1 if positions is None else positions)
     bytes_of, half_of = ("the tile's keys", "") if positions is None else ("the positions", " of a position")
-    bits = max(rows * lanes // 8, _BITS_BLOCK // 8)
+    bits = maximum(rows * lanes // 8, _BITS_BLOCK // 8)
     return _Buffers(
-        loaded=context.in_ub(f"{name}Bytes", "uint8", rows * lanes, f"{mask.name} of {bytes_of}", s.slots),
+        loaded=context.in_ub(f"{name}Bytes", "uint8", rows * lanes, f"{mask.name} of {bytes_of}", slots),
         wide=context.in_ub(f"{name}Half", "float16", lanes, f"{mask.name}{half_of} in fp16, to compare"),
         keep=context.in_ub(f"{name}Keep", "uint8", bits, "one bit a key: 1 keeps its score"),
     )

@@ -185,14 +185,14 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
 
 def _tests(context: Context, node: nodes.Replace, condition: Condition) -> _Tests:
     """With bits of the mask's own, as those of all rows are made once a tile."""
-    tile = context.schedule.tile_k
+    tile = context.tile_keys
     number = next((at for at, each in enumerate(context.attention.modifiers) if each is node), 0)
 
     def lanes(name: str, meaning: str) -> Buffer:
         return context.in_ub(name, "float32", tile, meaning)
 
     def bits(depth: int) -> Buffer:
-        size, meaning = max(tile // 8, _SMALLEST), "one bit a key: 1 where the tests hold"
+        size, meaning = maximum(tile // 8, _SMALLEST), "one bit a key: 1 where the tests hold"
         return context.in_ub(f"keyTest{number}Bits{depth}", "uint8", size, meaning)
 
     return _Tests(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
+from attndsl.expr import Expr, Named
 from attndsl.lowering.errors import IllegalScheduleValue, UnknownScheduleChoice
 from attndsl.lowering.match.required_options import RequiredOption
 from attndsl.target import Architecture, Device
@@ -125,6 +126,22 @@ def resolve(
         text = f"a divisor of max_rows / {vectors} = {per_core}, the rows of one vector core"
         raise IllegalScheduleValue("rows", schedule.rows, text, closest, line)
     return schedule
+
+
+def limits_of(options: Mapping[str, Named], device: Device) -> Iterator[tuple[Expr, str]]:
+    """What :func:`resolve` asks of options, as conditions on the constants that stand for them."""
+    for name, bounds in _ranges(device).items():
+        value = options.get(name)
+        if value is None:
+            continue
+        condition = (value >= bounds.low) & (value <= bounds.high)
+        if bounds.multiple > 1:
+            condition = condition & ((value % bounds.multiple) == 0)
+        yield condition, f"{name}: {bounds.text()}"
+    if {"rows", "max_rows"} <= options.keys():
+        vectors = device.architecture.aiv_per_aic
+        text = f"rows: a divisor of max_rows / {vectors}, the rows of one vector core"
+        yield (options["max_rows"] // vectors % options["rows"]) == 0, text
 
 
 def smaller(schedule: Schedule, stated: Mapping[str, object], architecture: Architecture) -> Schedule | None:

@@ -20,7 +20,7 @@ KEY = Symbol("j")
 
 def key_numbers(context: Context) -> Buffer:
     """The buffer of the indices of the tile's keys."""
-    return context.in_ub("keyNumbers", "float32", context.schedule.tile_k, "indices of the tile's keys")
+    return context.in_ub("keyNumbers", "float32", context.tile_keys, "indices of the tile's keys")
 
 
 def number_keys(numbers: Buffer, where: SourceLine) -> Statement:

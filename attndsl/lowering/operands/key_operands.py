@@ -189,7 +189,7 @@ def _loaded(
     """Rows of a tensor in its own dtype, widened."""
     name, s, dtype = camel(tensor.name), context.schedule, context.parameter(tensor.name).dtype
     meaning = f"{tensor.name} of the rows"
-    narrow = context.in_ub(f"{name}Rows", dtype, s.rows * s.tile_k, meaning, s.slots)
+    narrow = context.in_ub(f"{name}Rows", dtype, context.rows_per_step * context.tile_keys, meaning, s.slots)
 
     def compute(context: Context, target: Buffer) -> list[Statement]:
         rows, place = whole(narrow, 0, SPAN), whole(target, 0, SPAN)

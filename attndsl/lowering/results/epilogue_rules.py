@@ -65,7 +65,7 @@ def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) 
     dtype = context.parameter(name).dtype
     pitch = _pitch(context, dtype)
     meaning = "finished rows in the dtype of the result"
-    result = context.in_ub("result", dtype, s.rows * int(pitch.value), meaning, s.slots)
+    result = context.in_ub("result", dtype, context.rows_per_step * pitch, meaning, s.slots)
 
     def store(run: RowRun) -> Statement:
         target = context.rows.place(context, name, run, width)
@@ -94,7 +94,7 @@ def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, p
 def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
     """Integral fp32 rows by way of fp16, which holds them exactly; row by row where rows get wider."""
     padded_size, span = context.padded_value_size, CHUNK * pitch
-    elements = context.schedule.rows * int(pitch.value)
+    elements = context.rows_per_step * pitch
     half = context.in_ub("resultHalf", "float16", elements, "integral results in fp16")
     row = Convert(
         dst=whole(half, _ROW * pitch, padded_size),
@@ -140,7 +140,7 @@ def _by_channel(
     if isinstance(one_for_all, Const):
         return scalar
     meaning = "a factor of the rows"
-    loaded = context.in_ub("factorRows", "float32", s.rows * int(padded_size.value), meaning, s.slots)
+    loaded = context.in_ub("factorRows", "float32", context.rows_per_step * padded_size, meaning, s.slots)
 
     def load(run: RowRun) -> Statement:
         target = loaded.region(run.row * padded_size, run.rows, context.value_dim, padded_size)

@@ -150,7 +150,7 @@ def _blocks(context: Context) -> _Blocks:
     s = context.schedule
 
     def made(name: str, meaning: str, slots: int = 1) -> Buffer:
-        return context.in_ub(name, "float32", s.rows * STATISTIC_LANES, meaning, slots)
+        return context.in_ub(name, "float32", context.rows_per_step * STATISTIC_LANES, meaning, slots)
 
     return _Blocks(
         merged_max=made("mergedMax", "maximum of the merged rows"),

@@ -102,7 +102,7 @@ def _real(value: Expr | None) -> Expr:
 
 def _beside(context: Context, name: str, rows: Region) -> Region:
     """Scratch as long as ``rows``."""
-    elements = context.schedule.rows * int(context.padded_value_size.value)
+    elements = context.rows_per_step * context.padded_value_size
     buffer = context.in_ub(f"{name}OfRows", "float32", elements, f"{name} on the way to functions of results")
     return whole(buffer, 0, rows.cols)
 

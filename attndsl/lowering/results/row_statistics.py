@@ -35,7 +35,7 @@ def write_statistics(context: Context) -> Stage:
         leaving = context.in_ub(
             "leavingStatistic",
             "float32",
-            context.schedule.rows * STATISTIC_LANES,
+            context.rows_per_step * STATISTIC_LANES,
             "a row statistic, one block a row",
             context.schedule.slots,
         )

@@ -83,9 +83,9 @@ def _normalized(context: Context) -> list[Statement]:
 def _partial(context: Context) -> list[Statement]:
     """Maxima, sums and weighted sums of a chunk, each row at its flat row index."""
     b, padded_size, s = vector_buffers(context), context.padded_value_size, context.schedule
-    lanes = Const(STATISTIC_LANES)
+    lanes, size = Const(STATISTIC_LANES), context.rows_per_step * STATISTIC_LANES
     leaving = tuple(
-        context.in_ub(name, "float32", s.rows * STATISTIC_LANES, f"{meaning}, one block a row", s.slots)
+        context.in_ub(name, "float32", size, f"{meaning}, one block a row", s.slots)
         for name, meaning in (
             ("leavingMax", "row maxima of a partial"),
             ("leavingSum", "row sums of a partial"),

@@ -56,7 +56,7 @@ class GroupedRows(DecodingRows):
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
         add, extents = emit.inventory.field, emit.signature.extents
         add("batchRows", extents["B"], "batch rows")
-        members = maximum(1, emit.schedule.max_rows // maximum(heads, 1))
+        members = maximum(1, emit.max_rows // maximum(heads, 1))
         add("membersPerTask", members, "batch rows of a task, at most")
         tiles = ceil_div(tiling_field_ref("batchRows"), tiling_field_ref("membersPerTask"))
         add("memberTiles", tiles, "tasks that share the batch rows of a list entry")

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import (
@@ -41,9 +41,9 @@ _FIRST_TOKEN, _POSITION = Symbol("firstToken"), Symbol("position")
 _MOST_POSITIONS = 16
 
 
-def positions_per_core(rows: int) -> int:
+def positions_per_core(rows: Named) -> Expr:
     """Query positions of a vector core that has all their heads, at most; ``rows``: of that core."""
-    return min(rows, _MOST_POSITIONS)
+    return minimum(rows, _MOST_POSITIONS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class PositionedRows(RowSpace):
 
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
         add, extents = emit.inventory.field, emit.signature.extents
-        queries = maximum(1, emit.schedule.max_rows // maximum(heads, 1))
+        queries = maximum(1, emit.max_rows // maximum(heads, 1))
         if self.whole_positions:
             queries = emit.architecture.aiv_per_aic * self._positions_per_core(emit, heads)
         add("queriesPerTask", queries, "query positions of a task, at most")
@@ -98,7 +98,7 @@ class PositionedRows(RowSpace):
 
     def _positions_per_core(self, emit: Emitter, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
-        rows, extents = emit.rows_per_core, emit.signature.extents
+        rows, extents = emit.rows_per_vector, emit.signature.extents
         held = maximum(1, minimum(positions_per_core(rows), rows // maximum(heads, 1)))
         even = ceil_div(self.tokens(extents) * extents["K"], emit.architecture.aiv_per_aic * CORES)
         return minimum(held, maximum(1, even))

@@ -132,7 +132,7 @@ class RowSpace(ABC):
         add, extents = emit.inventory.field, emit.signature.extents
         add("kvHeads", extents["K"], "key/value heads")
         add("group", extents["N"] // extents["K"], "query heads of a key/value head")
-        most = minimum(tiling_field_ref("group"), emit.schedule.max_rows)
+        most = minimum(tiling_field_ref("group"), emit.max_rows)
         add("headsPerTask", most, "query heads of a task, at most")
         heads = tiling_field_ref("headsPerTask")
         tiles = ceil_div(tiling_field_ref("group"), heads)

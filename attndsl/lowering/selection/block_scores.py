@@ -45,7 +45,7 @@ def number_lanes(context: Context) -> Seq:
 
     Lanes after the blocks of a tile read its last key instead; what they hold is discarded.
     """
-    b, size, lanes = selection_buffers(context), context.schedule.tile_k, lane_blocks(context)
+    b, size, lanes = selection_buffers(context), context.tile_keys, lane_blocks(context)
     place = POSITION * lanes
     block, offset = whole(b.lane_block, place, lanes), whole(b.lane_offset, place, lanes)
     numbers, row_bytes = whole(b.number, 0, lanes), pitch(context) * _FP32
@@ -57,7 +57,7 @@ def number_lanes(context: Context) -> Seq:
     one_position = seq(
         WithScalar(op="Adds", dst=block, src=numbers, scalar=Const(0)),
         step("Muls", step_of(context) * _FP32),
-        step("Mins", Const((size - 1) * _FP32), b.lane_offset),
+        step("Mins", (size - 1) * _FP32, b.lane_offset),
         step("Adds", POSITION * row_bytes, b.lane_offset),
     )
     return seq(

@@ -82,6 +82,7 @@ def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
             _select_tile(context, modifiers),
         ),
         lags=(0, context.schedule.prefetch_distance),
+        prefetch=context.prefetch,
         back_pressure=True,
         where=node.where,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from attndsl.expr import Expr, Named, Symbol, ceil_div, round_up
+from attndsl.expr import Expr, Named, Symbol, ceil_div, maximum, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import HEADS, ROWS
@@ -46,9 +46,10 @@ class SelectionBuffers:
     bits: Buffer
 
 
-def lanes_of(context: Context) -> int:
+def lanes_of(context: Context) -> Named:
     """Blocks, of several positions, that are sorted at once; a multiple of every repeat and bit block."""
-    return -(-max(context.schedule.tile_k, 256) // 128) * 128
+    lanes = round_up(maximum(context.tile_keys, 256), 128)
+    return context.inventory.constant("blockLanes", lanes, "blocks, of several positions, sorted at once")
 
 
 def top_k(context: Context) -> nodes.TopK:
@@ -78,16 +79,16 @@ def before(context: Context) -> Named:
 def pitch(context: Context) -> Named:
     """Lanes of a position's row of ``window``."""
     around = limits(context)
-    lanes = around.before + context.schedule.tile_k + around.after
+    lanes = before(context) + context.tile_keys + around.after
     return context.inventory.constant("windowRow", lanes, "lanes of a position: a tile and what is around it")
 
 
 def selection_buffers(context: Context) -> SelectionBuffers:
     """The buffers that the stages of the selection share."""
-    most, lanes, ub = positions_per_core(context.rows_per_core), lanes_of(context), context.in_ub
+    most, lanes, ub = positions_per_core(context.rows_per_vector), lanes_of(context), context.in_ub
     window = "probabilities of a tile summed over heads, behind the last keys of the tile before"
     return SelectionBuffers(
-        window=ub("window", "float32", most * int(pitch(context).value), window),
+        window=ub("window", "float32", most * pitch(context), window),
         best=ub("best", "float32", most * KEPT * _RECORD, "best blocks of each position, sorted records"),
         lane_block=ub("laneBlock", "int32", lanes, "block of each lane within its position"),
         lane_number=ub("laneNumber", "float32", lanes, "the same, to compare"),
@@ -97,7 +98,7 @@ def selection_buffers(context: Context) -> SelectionBuffers:
         term=ub("blockTerm", "float32", lanes, "one term of the scores"),
         records=ub("blockRecords", "float32", lanes * _RECORD, "blocks of a tile, sorted in groups"),
         merged=ub("merged", "float32", MERGED_LISTS * KEPT * _RECORD, "best blocks and new ones"),
-        bits=ub("blockBits", "uint8", max(lanes // 8, 32), "one bit a lane"),
+        bits=ub("blockBits", "uint8", maximum(lanes // 8, 32), "one bit a lane"),
     )
 
 
@@ -113,14 +114,14 @@ def last_of(context: Context) -> Expr:
 
 def lane_blocks(context: Context) -> Expr:
     """Lanes of a position: the blocks that a tile can complete, in whole groups."""
-    value = round_up(ceil_div(context.schedule.tile_k, window_sum(context).step), GROUP)
+    value = round_up(ceil_div(context.tile_keys, window_sum(context).step), GROUP)
     return context.host(value, "lanes for the blocks of a position that a tile completes", "laneBlocks")
 
 
 def positions_per_step(context: Context) -> Expr:
     """Positions whose blocks are sorted at once, in the kernel."""
     lanes, step = lanes_of(context), window_sum(context).step
-    value = lanes // round_up(ceil_div(context.schedule.tile_k, step), GROUP)
+    value = lanes // round_up(ceil_div(context.tile_keys, step), GROUP)
     return context.host(value, "positions whose blocks are sorted at once", "positionsPerStep")
 
 

@@ -5,6 +5,16 @@
 
 #include <cstdint>
 
+#include "../op_kernel/incre_flash_attention_d128_schedule.h"
+#include "../op_kernel/incre_flash_attention_d128_attn_mask_schedule.h"
+#include "../op_kernel/incre_flash_attention_d128_pse_shift_schedule.h"
+#include "../op_kernel/incre_flash_attention_d128_quant_scale2_schedule.h"
+#include "../op_kernel/incre_flash_attention_d128_quant_scale2_quant_offset2_schedule.h"
+#include "../op_kernel/incre_flash_attention_d128_antiquant_scale_schedule.h"
+#include "../op_kernel/incre_flash_attention_d128_antiquant_scale_antiquant_offset_schedule.h"
+#include "../op_kernel/incre_flash_attention_d128_block_table_schedule.h"
+#include "../op_kernel/incre_flash_attention_d128_kv_padding_size_schedule.h"
+#include "../op_kernel/incre_flash_attention_d128_key_list_value_list_schedule.h"
 #include "../op_kernel/incre_flash_attention_tiling.h"
 #include "arithmetic.h"
 
@@ -73,9 +83,9 @@ struct Problem {
     int64_t max_block_num_per_seq = 0;  // size max_block_num_per_seq of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
-// blocks wait for each
-// other, so all of them have to start together. Blocks and workspace are in `tiling`.
+// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
+constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
@@ -90,13 +100,15 @@ inline IncreFlashAttentionTiling OneBlock()
     return tiling;
 }
 
-// What the launches of the kernels differ in. A form tells which of several expressions some fields
-// have.
+// What the launches of the kernels differ in. A form selects one of several expressions of a field.
 struct Kernel {
     IncreFlashAttentionTilingKey key;
-    uint32_t scheduleMode;
     int32_t keyStrideKForm;  // of keyStrideK, valueStrideK
     int32_t scoreRingOffsetForm;  // of scoreRingOffset, outRingOffset
+    int64_t maxRows;  // query rows of one task, at most
+    int64_t tileKeys;  // keys of one score tile
+    int64_t ring;  // workspace slots between cube and vector cores
+    int64_t headDimBucket;  // head size this kernel is specialised on, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
@@ -109,12 +121,13 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     IncreFlashAttentionTiling tiling{};
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
     tiling.splits =
-        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+        MaxOf(1,
+            MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, kernel.tileKeys)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -165,9 +178,9 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
     tiling.queryStrideB = problem.N * problem.D;
     tiling.queryStrideN = problem.D;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
+    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
+    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.headDimBucket * 4, 512);
     tiling.attnMaskStrideB = problem.S;
     tiling.pseShiftStrideB =
         problem.pseShiftLayout == values::PseShiftLayout::k1N1S ? 0 : problem.N * problem.S;
@@ -183,9 +196,9 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.antiquantScaleStrideK = problem.D;
     tiling.antiquantScaleStrideC = problem.kvN * problem.D;
     tiling.keyRingOffset = 0;
-    tiling.keyRingPart = 393216;
+    tiling.keyRingPart = RoundUp(kernel.ring * kernel.tileKeys * kernel.headDimBucket * 2, 512);
     tiling.foldedQueryOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
-    tiling.foldedQueryPart = RoundUp(tiling.rowsPerTask * 128 * 2, 512);
+    tiling.foldedQueryPart = RoundUp(tiling.rowsPerTask * kernel.headDimBucket * 2, 512);
     if (kernel.scoreRingOffsetForm == 0) {
         tiling.scoreRingOffset = 0;
     } else if (kernel.scoreRingOffsetForm == 1) {
@@ -193,7 +206,7 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     }
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.valueRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.valueRingPart = 393216;
+    tiling.valueRingPart = RoundUp(kernel.ring * kernel.tileKeys * kernel.headDimBucket * 2, 512);
     if (kernel.scoreRingOffsetForm == 0) {
         tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     } else if (kernel.scoreRingOffsetForm == 1) {
@@ -208,7 +221,10 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
         tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
+            + RoundUp((tiling.splits > 1
+                ? tiling.splits * tiling.rowTotal
+                : 0) * kernel.headDimBucket * 4,
+                512);
     tiling.antiquantOffsetStrideK = problem.D;
     tiling.antiquantOffsetStrideC = problem.kvN * problem.D;
     tiling.blockSize = problem.block_size;
@@ -251,10 +267,10 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     return tiling;
 }
 
-// A launch of a kernel, whose tiling data is `tiling`.
-inline Plan PlanOf(const Kernel &kernel, const IncreFlashAttentionTiling &tiling)
+// A launch of a kernel. `waits`: its blocks wait for each other.
+inline Plan PlanOf(const Kernel &kernel, const IncreFlashAttentionTiling &tiling, bool waits)
 {
-    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    Plan plan{static_cast<uint64_t>(kernel.key), waits ? kBatchMode : 0, tiling};
     plan.tiling.key = plan.key;
     return plan;
 }
@@ -275,9 +291,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128;
         constexpr Kernel kernel{
-            Key::kFloat16D128, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_float16_d128_attn_mask
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -290,9 +309,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_attn_mask;
         constexpr Kernel kernel{
-            Key::kFloat16D128AttnMask, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128AttnMask, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_float16_d128_pse_shift
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -305,9 +327,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_pse_shift;
         constexpr Kernel kernel{
-            Key::kFloat16D128PseShift, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128PseShift, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_float16_d128_quant_scale2
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -321,9 +346,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_quant_scale2;
         constexpr Kernel kernel{
-            Key::kFloat16D128QuantScale2, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128QuantScale2, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_float16_d128_quant_scale2_quant_offset2
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -337,9 +365,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_quant_scale2_quant_offset2;
         constexpr Kernel kernel{
-            Key::kFloat16D128QuantScale2QuantOffset2, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128QuantScale2QuantOffset2, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_float16_d128_antiquant_scale
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -353,9 +384,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_antiquant_scale;
         constexpr Kernel kernel{
-            Key::kFloat16D128AntiquantScale, 1, 0, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128AntiquantScale, 0, 1, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -369,9 +403,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
         constexpr Kernel kernel{
-            Key::kFloat16D128AntiquantScaleAntiquantOffset, 1, 0, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128AntiquantScaleAntiquantOffset, 0, 1, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_float16_d128_block_table
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -382,9 +419,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven != 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_block_table;
         constexpr Kernel kernel{
-            Key::kFloat16D128BlockTable, 1, 1, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128BlockTable, 1, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_float16_d128_kv_padding_size
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -397,9 +437,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven != 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_kv_padding_size;
         constexpr Kernel kernel{
-            Key::kFloat16D128KvPaddingSize, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128KvPaddingSize, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_float16_d128_key_list_value_list
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -410,9 +453,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
+        namespace schedule = incre_flash_attention_d128_key_list_value_list;
         constexpr Kernel kernel{
-            Key::kFloat16D128KeyListValueList, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128KeyListValueList, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_bfloat16_d128
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -425,9 +471,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128;
         constexpr Kernel kernel{
-            Key::kBfloat16D128, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_bfloat16_d128_attn_mask
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -440,9 +489,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_attn_mask;
         constexpr Kernel kernel{
-            Key::kBfloat16D128AttnMask, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128AttnMask, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_bfloat16_d128_pse_shift
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -455,9 +507,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_pse_shift;
         constexpr Kernel kernel{
-            Key::kBfloat16D128PseShift, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128PseShift, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_bfloat16_d128_quant_scale2
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -471,9 +526,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_quant_scale2;
         constexpr Kernel kernel{
-            Key::kBfloat16D128QuantScale2, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128QuantScale2, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -487,9 +545,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_quant_scale2_quant_offset2;
         constexpr Kernel kernel{
-            Key::kBfloat16D128QuantScale2QuantOffset2, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128QuantScale2QuantOffset2, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_bfloat16_d128_antiquant_scale
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -503,9 +564,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_antiquant_scale;
         constexpr Kernel kernel{
-            Key::kBfloat16D128AntiquantScale, 1, 0, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128AntiquantScale, 0, 1, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -519,9 +583,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
         constexpr Kernel kernel{
-            Key::kBfloat16D128AntiquantScaleAntiquantOffset, 1, 0, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128AntiquantScaleAntiquantOffset, 0, 1, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_bfloat16_d128_block_table
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -532,9 +599,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven != 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_block_table;
         constexpr Kernel kernel{
-            Key::kBfloat16D128BlockTable, 1, 1, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128BlockTable, 1, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_bfloat16_d128_kv_padding_size
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -547,9 +617,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven != 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
+        namespace schedule = incre_flash_attention_d128_kv_padding_size;
         constexpr Kernel kernel{
-            Key::kBfloat16D128KvPaddingSize, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128KvPaddingSize, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // incre_flash_attention_bfloat16_d128_key_list_value_list
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -560,9 +633,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
+        namespace schedule = incre_flash_attention_d128_key_list_value_list;
         constexpr Kernel kernel{
-            Key::kBfloat16D128KeyListValueList, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128KeyListValueList, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     return Plan{};
 }

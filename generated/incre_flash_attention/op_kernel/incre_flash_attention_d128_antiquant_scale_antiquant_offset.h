@@ -22,13 +22,13 @@
  *   cores     auto   spec
  *
  * Step t of an item, the cube running ahead:
- *   AIV  WidenKeys     tile t      raises kKeyRingReady
- *   AIC  ScoreTile     tile t      waits for kKeyRingReady, raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t      waits for kScoreRingReady, raises kProbRingReady
- *   AIV  WidenValues   tile t      raises kValueRingReady
- *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, waits for kValueRingReady, raises
- *   kOutRingReady
- *   AIV  UpdateTile    tile t - 2  waits for kOutRingReady
+ *   AIV  WidenKeys     tile t              raises kKeyRingReady
+ *   AIC  ScoreTile     tile t              waits for kKeyRingReady, raises kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
+ *   AIV  WidenValues   tile t              raises kValueRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, waits for kValueRingReady,
+ *   raises kOutRingReady
+ *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does
@@ -39,132 +39,17 @@
 
 #include "kernel_operator.h"
 #include "attndsl_kernel.h"
+#include "incre_flash_attention_d128_antiquant_scale_antiquant_offset_schedule.h"
 #include "incre_flash_attention_tiling.h"
 
 namespace incre_flash_attention_d128_antiquant_scale_antiquant_offset {
 
 using namespace AscendC;
 
-// Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
-constexpr int64_t kRowsPerWidening = 32;  // int8 rows of one vector step
-constexpr int64_t kTileKeys = 512;  // keys of one score tile
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
-constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
-constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
-constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
-constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
-constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
 constexpr float kLowest = -3.4028234663852886e+38f;
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
-
-// Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
-// UB
-constexpr uint32_t
-    kKeyScaleIo = 0, kKeyScaleIoSlot = 256,  // scale of each channel of keys
-    // scale of each channel of keys, in fp32
-    kKeyScale = kKeyScaleIo + kKeyScaleIoSlot, kKeyScaleSlot = 512,
-    // offset of each channel of keys
-    kKeyOffsetIo = kKeyScale + kKeyScaleSlot, kKeyOffsetIoSlot = 256,
-    // offset of each channel of keys, in fp32
-    kKeyOffset = kKeyOffsetIo + kKeyOffsetIoSlot, kKeyOffsetSlot = 512,
-    // scale of each channel of values
-    kValueScaleIo = kKeyOffset + kKeyOffsetSlot, kValueScaleIoSlot = 256,
-    // scale of each channel of values, in fp32
-    kValueScale = kValueScaleIo + kValueScaleIoSlot, kValueScaleSlot = 512,
-    // offset of each channel of values
-    kValueOffsetIo = kValueScale + kValueScaleSlot, kValueOffsetIoSlot = 256,
-    // offset of each channel of values, in fp32
-    kValueOffset = kValueOffsetIo + kValueOffsetIoSlot, kValueOffsetSlot = 512,
-    // factor of the scores of each row
-    kQueryFactor = kValueOffset + kValueOffsetSlot, kQueryFactorSlot = 128,
-    // shift of the scores of each row
-    kQueryShift = kQueryFactor + kQueryFactorSlot, kQueryShiftSlot = 128,
-    kRowMax = kQueryShift + kQueryShiftSlot, kRowMaxSlot = 128,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
-    // running weighted sum of each row
-    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
-    kQueryRows = kAccumulator + kAccumulatorSlot, kQueryRowsSlot = 2048,  // query rows
-    // scratch: query rows times the scale, row sums times the offset
-    kChannelRows = kQueryRows + kQueryRowsSlot, kChannelRowsSlot = 4096,
-    // reduction over the tile, one repeat a row
-    kLanes = kChannelRows + kChannelRowsSlot, kLanesSlot = 2048,
-    kRowBlocks = kLanes + kLanesSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
-    kQueryFolded = kRowBlocks + kRowBlocksSlot, kQueryFoldedSlot = 2048,  // folded query rows
-    // int8 rows of keys or values
-    kInt8Rows = kQueryFolded + kQueryFoldedSlot, kInt8RowsSlot = 4096,
-    // int8 rows as the cube takes them
-    kWideRows = kInt8Rows + kInt8RowsSlot, kWideRowsSlot = 8192,
-    // scores of the rows, then exp(score - max)
-    kScore = kWideRows + kWideRowsSlot, kScoreSlot = 16384,
-    kTileStat = kScore + kScoreSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
-    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
-    // exp(old max - new max) of the tiles in flight
-    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 384,
-    // probabilities, as the cube multiplies them
-    kProb = kRescale + kRescaleSlot, kProbSlot = 8192,
-    kPartial = kProb + kProbSlot, kPartialSlot = 4096,  // weighted sum of one tile or split
-    // finished rows in the dtype of the result
-    kResult = kPartial + kPartialSlot, kResultSlot = 2048,
-    // row maxima of a partial, one block a row
-    kLeavingMax = kResult + kResultSlot, kLeavingMaxSlot = 256,
-    // row sums of a partial, one block a row
-    kLeavingSum = kLeavingMax + kLeavingMaxSlot, kLeavingSumSlot = 256,
-    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedMaxSlot = 256,  // maximum of the merged rows
-    kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
-    // row maximum of one partial, then exp(it - new max)
-    kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
-    kPartSum = kPartMax + kPartMaxSlot, kPartSumSlot = 256,  // row sum of one partial
-    // maximum including the partial
-    kNewMaxBlocks = kPartSum + kPartSumSlot, kNewMaxBlocksSlot = 256,
-    // exp(old max - new max) of the merged rows
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 256,
-    kUbEnd = kMergedRescale + kMergedRescaleSlot;
-static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert((kKeyScaleIo | kKeyScale | kKeyOffsetIo | kKeyOffset | kValueScaleIo | kValueScale |
-        kValueOffsetIo | kValueOffset | kQueryFactor | kQueryShift | kRowMax | kRowSum |
-        kAccumulator | kQueryRows | kChannelRows | kLanes | kRowBlocks | kQueryFolded |
-        kInt8Rows | kWideRows | kScore | kTileStat | kNewMax | kRescale | kProb | kPartial |
-        kResult | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
-        kNewMaxBlocks | kMergedRescale) % 32 == 0,
-    "buffers of UB are aligned");
-// L1
-constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = 16384,  // query rows of the task, Nz
-    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
-    // 2 slots: probabilities of a key tile, Nz
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 65536,
-    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 32768,  // 2 slots: value block, Nz
-    kL1End = kValueL1 + 2 * kValueL1Slot;
-static_assert(kL1End <= 524032, "the buffers fit into L1");
-static_assert((kQueryL1 | kKeyL1 | kProbL1 | kValueL1) % 32 == 0,
-    "buffers of L1 are aligned");
-// L0A
-constexpr uint32_t
-    kLeftL0 = 0, kLeftL0Slot = 16384,  // 2 slots: left operand, Zz
-    kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
-static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
-static_assert((kLeftL0) % 512 == 0,
-    "buffers of L0A are aligned");
-// L0B
-constexpr uint32_t
-    kRightL0 = 0, kRightL0Slot = 32768,  // 2 slots: right operand, Zn
-    kL0bEnd = kRightL0 + 2 * kRightL0Slot;
-static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
-static_assert((kRightL0) % 512 == 0,
-    "buffers of L0B are aligned");
-// L0C
-constexpr uint32_t
-    kScoreL0 = 0, kScoreL0Slot = 32768,  // 2 slots: scores of a key block, Nz
-    // 2 slots: weighted sum of values, Nz
-    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = 32768,
-    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
-static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
-static_assert((kScoreL0 | kOutL0) % 1024 == 0,
-    "buffers of L0C are aligned");
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
 // "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
@@ -325,13 +210,13 @@ private:
             const auto [split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal,
                 tilesPerSplit, firstTile, tiles] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
+            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
                     ScoreTile(taskRows, rowFractals, keyEnd, firstTile, tile);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
+                if (step >= kPrefetch) {
+                    const int64_t tile = step - kPrefetch;
                     WeightedTile(taskRows, rowFractals, keyEnd, firstTile, tile);
                 }
             }
@@ -375,7 +260,7 @@ private:
             LoadFactors(kvHead);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRows(rows);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
+            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
                     WidenKeys(batch, keyEnd, firstTile, tile, kvHead, firstHead, rowBegin, rows);
@@ -388,8 +273,8 @@ private:
                     const int64_t tile = step;
                     WidenValues(batch, keyEnd, firstTile, tile, kvHead);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
+                if (step >= kPrefetch) {
+                    const int64_t tile = step - kPrefetch;
                     UpdateTile(tile, rowBegin, rows);
                 }
             }
@@ -660,15 +545,17 @@ private:
                     queryGm_[batch * tiling_.queryStrideB + head * tiling_.queryStrideN],
                     DataCopyExtParams(chunk, tiling_.headDim * 2,
                         (tiling_.queryStrideN - tiling_.headDim) * 2,
-                        (128 - RoundUp(tiling_.headDim, 16)) / 16, 0),
+                        (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16, 0),
                     DataCopyPadExtParams<T>());
                 SetFlag<HardEvent::MTE2_V>(kQueryRowsReady);
                 // query * scale
                 WaitFlag<HardEvent::MTE2_V>(kQueryRowsReady);
                 for (int64_t row = 0; row < chunk; ++row) {
-                    Cast(channelRows_[row * 128], queryRows_[row * 128], RoundMode::CAST_NONE, 128);
+                    Cast(channelRows_[row * 128], queryRows_[row * kHeadDimBucket],
+                        RoundMode::CAST_NONE, kHeadDimBucket);
                     PipeBarrier<PIPE_V>();
-                    Mul(channelRows_[row * 128], channelRows_[row * 128], keyScale_, 128);
+                    Mul(channelRows_[row * 128], channelRows_[row * 128], keyScale_,
+                        kHeadDimBucket);
                 }
                 SetFlag<HardEvent::V_MTE2>(kQueryRowsFree);
                 if (tiling_.headDim % kRepeatLanes != 0) {
@@ -718,7 +605,7 @@ private:
                 Cast(queryFolded_, channelRows_, RoundMode::CAST_RINT, chunk * 128);
                 SetFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
                 WaitFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
-                DataCopyPad(foldedQueryGm_[(rowBegin + r0) * 128], queryFolded_,
+                DataCopyPad(foldedQueryGm_[(rowBegin + r0) * kHeadDimBucket], queryFolded_,
                     DataCopyExtParams(chunk, tiling_.headDim * 2,
                         (128 - RoundUp(tiling_.headDim, 16)) / 16,
                         (kHeadDimBucket - tiling_.headDim) * 2, 0));

@@ -5,6 +5,9 @@
 
 #include <cstdint>
 
+#include "../op_kernel/nsa_compress_attention_d128_e128_schedule.h"
+#include "../op_kernel/nsa_compress_attention_d128_e128_topk_mask_schedule.h"
+#include "../op_kernel/nsa_compress_attention_d128_e128_atten_mask_schedule.h"
 #include "../op_kernel/nsa_compress_attention_tiling.h"
 #include "arithmetic.h"
 
@@ -50,9 +53,9 @@ struct Problem {
     int64_t attenMaskDim1 = 0;  // size of dimension 1 of atten_mask
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
-// blocks wait for each
-// other, so all of them have to start together. Blocks and workspace are in `tiling`.
+// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
+constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
@@ -67,16 +70,19 @@ inline NsaCompressAttentionTiling OneBlock()
     return tiling;
 }
 
-// What the launches of the kernels differ in. A form tells which of several expressions some fields
-// have.
+// What the launches of the kernels differ in. A form selects one of several expressions of a field.
 struct Kernel {
     NsaCompressAttentionTilingKey key;
-    uint32_t scheduleMode;
+    int64_t maxRows;  // query rows of one task, at most
+    int64_t rowsPerVector;  // query rows of one vector core, at most
+    int64_t blockLanes;  // blocks, of several positions, sorted at once
+    int64_t tileKeys;  // keys of one score tile
+    int64_t ring;  // workspace slots between cube and vector cores
+    int64_t valueDimBucket;  // head size of values and results, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
-inline NsaCompressAttentionTiling Tile(const Problem &problem,
-    [[maybe_unused]] const Kernel &kernel)
+inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
 {
     using attndsl::MinOf;
     using attndsl::MaxOf;
@@ -85,10 +91,12 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem,
     NsaCompressAttentionTiling tiling{};
     tiling.kvHeads = problem.N2;
     tiling.group = problem.N1 / problem.N2;
-    tiling.headsPerTask = MinOf(tiling.group, 128);
+    tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.queriesPerTask =
-        2 * MinOf(MaxOf(1, MinOf(16, 64 / MaxOf(tiling.headsPerTask, 1))),
+        2
+            * MinOf(MaxOf(1, MinOf(MinOf(kernel.rowsPerVector, 16), kernel.rowsPerVector
+                / MaxOf(tiling.headsPerTask, 1))),
             MaxOf(1, CeilDiv(problem.T1 * problem.N2, 2 * problem.cores)));
     tiling.queryTiles = CeilDiv(problem.S1, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
@@ -119,9 +127,11 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem,
                     ? problem.select_block_size / problem.compress_stride
                     : 0));
     tiling.positionsPerStep =
-        512 / RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
+        kernel.blockLanes
+            / RoundUp(CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride),
+            32);
     tiling.laneBlocks =
-        RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
+        RoundUp(CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride), 32);
     tiling.windowCount1 = problem.compress_block_size / problem.compress_stride;
     tiling.windowTerms =
         1 + problem.select_block_size / problem.compress_stride - 1
@@ -134,23 +144,24 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem,
     tiling.queryStrideS = problem.N1 * problem.D1;
     tiling.queryStrideN = problem.D1;
     tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.valueDimBucket * 4, 512);
     tiling.scoreAgainRingOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.scoreAgainRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.scoreAgainRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
     tiling.workspaceBytes = tiling.scoreAgainRingOffset + tiling.scoreAgainRingPart * tiling.blocks;
     tiling.topkMaskStrideQ = problem.topkMaskDim1;
     tiling.attenMaskStrideQ = problem.attenMaskDim1;
     return tiling;
 }
 
-// A launch of a kernel, whose tiling data is `tiling`.
-inline Plan PlanOf(const Kernel &kernel, const NsaCompressAttentionTiling &tiling)
+// A launch of a kernel. `waits`: its blocks wait for each other.
+inline Plan PlanOf(const Kernel &kernel, const NsaCompressAttentionTiling &tiling, bool waits)
 {
-    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    Plan plan{static_cast<uint64_t>(kernel.key), waits ? kBatchMode : 0, tiling};
     plan.tiling.key = plan.key;
     return plan;
 }
@@ -166,9 +177,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven == 0) {
+        namespace schedule = nsa_compress_attention_d128_e128;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128, schedule::kMaxRows, schedule::kRowsPerVector,
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, false);
     }
     // nsa_compress_attention_float16_d128_e128_topk_mask
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -176,9 +190,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven != 0 &&
         problem.attenMaskGiven == 0) {
+        namespace schedule = nsa_compress_attention_d128_e128_topk_mask;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128TopkMask, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128TopkMask, schedule::kMaxRows, schedule::kRowsPerVector,
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, false);
     }
     // nsa_compress_attention_float16_d128_e128_atten_mask
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -186,9 +203,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
+        namespace schedule = nsa_compress_attention_d128_e128_atten_mask;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128AttenMask, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128AttenMask, schedule::kMaxRows, schedule::kRowsPerVector,
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, false);
     }
     // nsa_compress_attention_bfloat16_d128_e128
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -196,9 +216,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven == 0) {
+        namespace schedule = nsa_compress_attention_d128_e128;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128, schedule::kMaxRows, schedule::kRowsPerVector,
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, false);
     }
     // nsa_compress_attention_bfloat16_d128_e128_topk_mask
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -206,9 +229,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven != 0 &&
         problem.attenMaskGiven == 0) {
+        namespace schedule = nsa_compress_attention_d128_e128_topk_mask;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128TopkMask, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128TopkMask, schedule::kMaxRows, schedule::kRowsPerVector,
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, false);
     }
     // nsa_compress_attention_bfloat16_d128_e128_atten_mask
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -216,9 +242,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
+        namespace schedule = nsa_compress_attention_d128_e128_atten_mask;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128AttenMask, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128AttenMask, schedule::kMaxRows, schedule::kRowsPerVector,
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, false);
     }
     return Plan{};
 }

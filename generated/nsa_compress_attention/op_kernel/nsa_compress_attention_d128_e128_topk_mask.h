@@ -23,13 +23,15 @@
  *   cores     auto   default
  *
  * Step t of an item, the cube running ahead:
- *   AIC  ScoreTile     tile t      raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t      waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, raises kOutRingReady
- *   AIV  UpdateTile    tile t - 2  waits for kOutRingReady
+ *   AIC  ScoreTile     tile t              raises kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   then, over the same tiles again:
- *   AIC  ScoreAgain    tile t      waits for kScoreAgainRingFree, raises kScoreAgainRingReady
- *   AIV  SelectTile    tile t - 2  waits for kScoreAgainRingReady, raises kScoreAgainRingFree
+ *   AIC  ScoreAgain    tile t              waits for kScoreAgainRingFree, raises
+ *   kScoreAgainRingReady
+ *   AIV  SelectTile    tile t - kPrefetch  waits for kScoreAgainRingReady, raises
+ *   kScoreAgainRingFree
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does
@@ -40,117 +42,17 @@
 
 #include "kernel_operator.h"
 #include "attndsl_kernel.h"
+#include "nsa_compress_attention_d128_e128_topk_mask_schedule.h"
 #include "nsa_compress_attention_tiling.h"
 
 namespace nsa_compress_attention_d128_e128_topk_mask {
 
 using namespace AscendC;
 
-// Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
-constexpr int64_t kTileKeys = 512;  // keys of one score tile
-constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
-constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
-constexpr int64_t kWindowRow = 544;  // lanes of a position: a tile and what is around it
-constexpr int64_t kWindowBefore = 24;  // keys of the tile before that windows reach back to
-constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
-constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
 constexpr float kLowest = -3.4028234663852886e+38f;
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
-
-// Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
-// UB
-constexpr uint32_t
-    kBlockNumber = 0, kBlockNumberSlot = 2048,  // number of each lane's block
-    // block of each lane within its position
-    kLaneBlock = kBlockNumber + kBlockNumberSlot, kLaneBlockSlot = 2048,
-    // bytes to the first key of each lane's block
-    kLaneOffset = kLaneBlock + kLaneBlockSlot, kLaneOffsetSlot = 2048,
-    kLaneNumber = kLaneOffset + kLaneOffsetSlot, kLaneNumberSlot = 2048,  // the same, to compare
-    kRowMax = kLaneNumber + kLaneNumberSlot, kRowMaxSlot = 256,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 256,  // running sum of each row
-    // running weighted sum of each row
-    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 32768,
-    // 2 slots: scores of the rows, then exp(score - max)
-    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
-    // reduction over the tile, one repeat a row
-    kLanes = kScore + 2 * kScoreSlot, kLanesSlot = 2048,
-    kTileStat = kLanes + kLanesSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
-    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
-    // exp(old max - new max) of the tiles in flight
-    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 768,
-    kRowBlocks = kRescale + kRescaleSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 8192,
-    // 2 slots: weighted sum of one tile or split
-    kPartial = kProb + 2 * kProbSlot, kPartialSlot = 4096,
-    // 2 slots: a row statistic, one block a row
-    kLeavingStatistic = kPartial + 2 * kPartialSlot, kLeavingStatisticSlot = 256,
-    // 2 slots: finished rows in the dtype of the result
-    kResult = kLeavingStatistic + 2 * kLeavingStatisticSlot, kResultSlot = 2048,
-    // probabilities of a tile summed over heads, behind the last keys of the tile before
-    kWindow = kResult + 2 * kResultSlot, kWindowSlot = 34816,
-    kBlockScore = kWindow + kWindowSlot + 64, kBlockScoreSlot = 2048,  // score of each lane's block
-    // blocks of a tile, sorted in groups
-    kBlockRecords = kBlockScore + kBlockScoreSlot + 128, kBlockRecordsSlot = 4096,
-    // best blocks of each position, sorted records
-    kBest = kBlockRecords + kBlockRecordsSlot, kBestSlot = 4096,
-    kBlockTerm = kBest + kBestSlot, kBlockTermSlot = 2048,  // one term of the scores
-    kBlockBits = kBlockTerm + kBlockTermSlot, kBlockBitsSlot = 64,  // one bit a lane
-    // 2 slots: topk_mask of the new blocks
-    kTopkMaskBytes = kBlockBits + kBlockBitsSlot, kTopkMaskBytesSlot = 512,
-    // topk_mask in fp16, to compare
-    kTopkMaskHalf = kTopkMaskBytes + 2 * kTopkMaskBytesSlot, kTopkMaskHalfSlot = 1024,
-    kMerged = kTopkMaskHalf + kTopkMaskHalfSlot, kMergedSlot = 1024,  // best blocks and new ones
-    kSelected = kMerged + kMergedSlot, kSelectedSlot = 2048,  // 2 slots: numbers of the best blocks
-    kUbEnd = kSelected + 2 * kSelectedSlot;
-static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert(
-    (kBlockNumber | kLaneBlock | kLaneOffset | kLaneNumber | kRowMax | kRowSum | kAccumulator
-        | kScore | kLanes | kTileStat | kNewMax | kRescale | kRowBlocks | kProb | kPartial |
-        kLeavingStatistic | kResult | kWindow | kBlockScore | kBlockRecords | kBest | kBlockTerm
-        | kBlockBits | kTopkMaskBytes | kTopkMaskHalf | kMerged | kSelected) % 32 == 0,
-    "buffers of UB are aligned");
-// L1
-constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = 32768,  // query rows of the task, Nz
-    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 16384,  // 2 slots: key block, Nz
-    // 2 slots: probabilities of a key tile, Nz
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 131072,
-    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 16384,  // 2 slots: value block, Nz
-    kL1End = kValueL1 + 2 * kValueL1Slot;
-static_assert(kL1End <= 524032, "the buffers fit into L1");
-static_assert((kQueryL1 | kKeyL1 | kProbL1 | kValueL1) % 32 == 0,
-    "buffers of L1 are aligned");
-// L0A
-constexpr uint32_t
-    kLeftL0 = 0, kLeftL0Slot = 32768,  // 2 slots: left operand, Zz
-    kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
-static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
-static_assert((kLeftL0) % 512 == 0,
-    "buffers of L0A are aligned");
-// L0B
-constexpr uint32_t
-    kRightL0 = 0, kRightL0Slot = 16384,  // 2 slots: right operand, Zn
-    kL0bEnd = kRightL0 + 2 * kRightL0Slot;
-static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
-static_assert((kRightL0) % 512 == 0,
-    "buffers of L0B are aligned");
-// L0C
-constexpr uint32_t
-    kScoreL0 = 0, kScoreL0Slot = 32768,  // 2 slots: scores of a key block, Nz
-    // 2 slots: weighted sum of values, Nz
-    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = 32768,
-    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
-static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
-static_assert((kScoreL0 | kOutL0) % 1024 == 0,
-    "buffers of L0C are aligned");
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
 // "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
@@ -283,13 +185,13 @@ private:
             LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
+            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
                     ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
+                if (step >= kPrefetch) {
+                    const int64_t tile = step - kPrefetch;
                     WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, valueStart,
                         tile);
                 }
@@ -331,13 +233,13 @@ private:
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
             StartRows(rows);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
+            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
                     SoftmaxTile(keyEnd, firstTile, tile, rowBegin, rows);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
+                if (step >= kPrefetch) {
+                    const int64_t tile = step - kPrefetch;
                     UpdateTile(tile, rowBegin, rows);
                 }
             }
@@ -351,9 +253,9 @@ private:
                 CeilDiv(MaxOf(0, tiling_.windowStep * (totalBlocks - 1) + tiling_.windowLast + 1),
                     kTileKeys);
             StartSelection(corePositions);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
+            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
+                if (step >= kPrefetch) {
+                    const int64_t tile = step - kPrefetch;
                     SelectTile(heads, firstQuery, keyEnd, firstTile, tiles, tile, rowBegin, rows,
                         corePositions, totalBlocks);
                 }
@@ -694,8 +596,8 @@ private:
             PipeBarrier<PIPE_V>();
             Adds(blockNumber_[256], blockNumber_, int32_t(256), 256);
         }
-        Duplicate(laneBlock_, int32_t(0), 512);
-        Duplicate(laneOffset_, int32_t(0), 512);
+        Duplicate(laneBlock_, int32_t(0), kBlockLanes);
+        Duplicate(laneOffset_, int32_t(0), kBlockLanes);
         PipeBarrier<PIPE_V>();
         for (int64_t position = 0; position < tiling_.positionsPerStep; ++position) {
             Adds(laneBlock_[position * tiling_.laneBlocks], blockNumber_, int32_t(0),
@@ -704,13 +606,14 @@ private:
                 int32_t(tiling_.windowStep * 4), tiling_.laneBlocks);
             PipeBarrier<PIPE_V>();
             Mins(laneOffset_[position * tiling_.laneBlocks],
-                laneOffset_[position * tiling_.laneBlocks], int32_t(2044), tiling_.laneBlocks);
+                laneOffset_[position * tiling_.laneBlocks], int32_t((kTileKeys - 1) * 4),
+                tiling_.laneBlocks);
             PipeBarrier<PIPE_V>();
             Adds(laneOffset_[position * tiling_.laneBlocks],
                 laneOffset_[position * tiling_.laneBlocks], int32_t(position * (kWindowRow * 4)),
                 tiling_.laneBlocks);
         }
-        Cast(laneNumber_, laneBlock_, RoundMode::CAST_RINT, 512);
+        Cast(laneNumber_, laneBlock_, RoundMode::CAST_RINT, kBlockLanes);
     }
 
     // Rows that have seen no key yet.
@@ -972,7 +875,7 @@ private:
     {
         if (corePositions > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(window_, float(0), 8704);
+            Duplicate(window_, float(0), MinOf(kRowsPerVector, 16) * kWindowRow);
             Duplicate(blockScore_, float(-__builtin_inff()), 32);
             Duplicate(blockNumber_, int32_t(-1), 32);
             PipeBarrier<PIPE_V>();
@@ -1073,7 +976,7 @@ private:
                     MinOf(tiling_.positionsPerStep, corePositions - position0);
                 const int64_t usedLanes = stepPositions * tiling_.laneBlocks;
                 // score of each block: the weighted sum of its window
-                Duplicate(blockScore_, float(0), 512);
+                Duplicate(blockScore_, float(0), kBlockLanes);
                 for (int64_t term = 0; term < tiling_.windowTerms; ++term) {
                     PipeBarrier<PIPE_V>();
                     Gather(blockTerm_, window_[position0 * kWindowRow],
@@ -1091,10 +994,10 @@ private:
                 }
                 // NaN counts as the lowest number
                 PipeBarrier<PIPE_V>();
-                Compare(blockBits_, blockScore_, blockScore_, CMPMODE::EQ, 512);
+                Compare(blockBits_, blockScore_, blockScore_, CMPMODE::EQ, kBlockLanes);
                 PipeBarrier<PIPE_V>();
                 Select(blockScore_, blockBits_, blockScore_, float(kLowest),
-                    SELMODE::VSEL_TENSOR_SCALAR_MODE, 512);
+                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
                 // blocks that topk_mask forces come first
                 {
                     auto topkMaskBytes =
@@ -1114,18 +1017,18 @@ private:
                     Cast(topkMaskHalf_, topkMaskBytes, RoundMode::CAST_NONE, usedLanes);
                     SetFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + topkMaskBytesSlot_);
                     PipeBarrier<PIPE_V>();
-                    CompareScalar(blockBits_, topkMaskHalf_, half(0), CMPMODE::EQ, 512);
+                    CompareScalar(blockBits_, topkMaskHalf_, half(0), CMPMODE::EQ, kBlockLanes);
                     PipeBarrier<PIPE_V>();
                     Select(blockScore_, blockBits_, blockScore_, float(__builtin_inff()),
-                        SELMODE::VSEL_TENSOR_SCALAR_MODE, 512);
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
                     topkMaskBytesSlot_ ^= 1;
                 }
                 // lanes without a block come last; records sorted in groups
                 PipeBarrier<PIPE_V>();
-                CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT, 512);
+                CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT, kBlockLanes);
                 PipeBarrier<PIPE_V>();
                 Select(blockScore_, blockBits_, blockScore_, float(-__builtin_inff()),
-                    SELMODE::VSEL_TENSOR_SCALAR_MODE, 512);
+                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
                 Adds(blockNumber_, laneBlock_, int32_t(firstBlock), usedLanes);
                 PipeBarrier<PIPE_V>();
                 Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(),
@@ -1188,7 +1091,7 @@ private:
                             MinOf(tiling_.positionsPerStep, corePositions - position0);
                         const int64_t usedLanes = stepPositions * tiling_.laneBlocks;
                         // score of each block: the weighted sum of its window
-                        Duplicate(blockScore_, float(0), 512);
+                        Duplicate(blockScore_, float(0), kBlockLanes);
                         for (int64_t term = 0; term < tiling_.windowTerms; ++term) {
                             PipeBarrier<PIPE_V>();
                             Gather(blockTerm_, window_[position0 * kWindowRow],
@@ -1207,10 +1110,10 @@ private:
                         }
                         // NaN counts as the lowest number
                         PipeBarrier<PIPE_V>();
-                        Compare(blockBits_, blockScore_, blockScore_, CMPMODE::EQ, 512);
+                        Compare(blockBits_, blockScore_, blockScore_, CMPMODE::EQ, kBlockLanes);
                         PipeBarrier<PIPE_V>();
                         Select(blockScore_, blockBits_, blockScore_, float(kLowest),
-                            SELMODE::VSEL_TENSOR_SCALAR_MODE, 512);
+                            SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
                         // blocks that topk_mask forces come first
                         {
                             auto topkMaskBytes =
@@ -1230,18 +1133,20 @@ private:
                             Cast(topkMaskHalf_, topkMaskBytes, RoundMode::CAST_NONE, usedLanes);
                             SetFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + topkMaskBytesSlot_);
                             PipeBarrier<PIPE_V>();
-                            CompareScalar(blockBits_, topkMaskHalf_, half(0), CMPMODE::EQ, 512);
+                            CompareScalar(blockBits_, topkMaskHalf_, half(0), CMPMODE::EQ,
+                                kBlockLanes);
                             PipeBarrier<PIPE_V>();
                             Select(blockScore_, blockBits_, blockScore_, float(__builtin_inff()),
-                                SELMODE::VSEL_TENSOR_SCALAR_MODE, 512);
+                                SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
                             topkMaskBytesSlot_ ^= 1;
                         }
                         // lanes without a block come last; records sorted in groups
                         PipeBarrier<PIPE_V>();
-                        CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT, 512);
+                        CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT,
+                            kBlockLanes);
                         PipeBarrier<PIPE_V>();
                         Select(blockScore_, blockBits_, blockScore_, float(-__builtin_inff()),
-                            SELMODE::VSEL_TENSOR_SCALAR_MODE, 512);
+                            SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
                         Adds(blockNumber_, laneBlock_, int32_t(firstBlock), usedLanes);
                         PipeBarrier<PIPE_V>();
                         Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(),
@@ -1282,9 +1187,9 @@ private:
     __aicore__ inline void WriteSelection(int64_t kvHead, int64_t heads, int64_t firstQuery,
         int64_t firstToken, int64_t rowBegin, int64_t rows, int64_t corePositions)
     {
-        for (int64_t r0 = 0; r0 < rows; r0 += 16 * heads) {
+        for (int64_t r0 = 0; r0 < rows; r0 += kBlockLanes / 32 * heads) {
             const int64_t position0 = r0 / heads;
-            const int64_t stepPositions = MinOf(16, corePositions - position0);
+            const int64_t stepPositions = MinOf(kBlockLanes / 32, corePositions - position0);
             auto selected = View<int32_t>(ub_, kSelected + selectedSlot_ * kSelectedSlot);
             WaitFlag<HardEvent::MTE3_V>(kSelectedFree + selectedSlot_);
             PipeBarrier<PIPE_V>();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "../op_kernel/relay_attention_d128_schedule.h"
 #include "../op_kernel/relay_attention_tiling.h"
 #include "arithmetic.h"
 
@@ -33,9 +34,9 @@ struct Problem {
     int64_t D = 0;  // size D of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
-// blocks wait for each
-// other, so all of them have to start together. Blocks and workspace are in `tiling`.
+// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
+constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
@@ -50,15 +51,17 @@ inline RelayAttentionTiling OneBlock()
     return tiling;
 }
 
-// What the launches of the kernels differ in. A form tells which of several expressions some fields
-// have.
+// What the launches of the kernels differ in. A form selects one of several expressions of a field.
 struct Kernel {
     RelayAttentionTilingKey key;
-    uint32_t scheduleMode;
+    int64_t maxRows;  // query rows of one task, at most
+    int64_t tileKeys;  // keys of one score tile
+    int64_t ring;  // workspace slots between cube and vector cores
+    int64_t headDimBucket;  // head size this kernel is specialised on, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
-inline RelayAttentionTiling Tile(const Problem &problem, [[maybe_unused]] const Kernel &kernel)
+inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
 {
     using attndsl::MinOf;
     using attndsl::MaxOf;
@@ -67,21 +70,24 @@ inline RelayAttentionTiling Tile(const Problem &problem, [[maybe_unused]] const 
     RelayAttentionTiling tiling{};
     tiling.kvHeads = problem.N;
     tiling.group = problem.headNum / problem.N;
-    tiling.headsPerTask = MinOf(tiling.group, 128);
+    tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTaskKey = tiling.headsPerTask;
     tiling.tasksKey = problem.B * tiling.kvHeads * tiling.headTiles;
     tiling.splitsKey =
-        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), CeilDiv(problem.S1, 512)));
+        MaxOf(1,
+            MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), CeilDiv(problem.S1, kernel.tileKeys)));
     tiling.itemsKey = tiling.tasksKey * tiling.splitsKey;
     tiling.rowTotal = problem.B * problem.headNum;
     tiling.batchRows = problem.B;
-    tiling.membersPerTask = MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1));
+    tiling.membersPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     tiling.memberTiles = CeilDiv(tiling.batchRows, tiling.membersPerTask);
     tiling.rowsPerTaskKeyShare = tiling.headsPerTask * tiling.membersPerTask;
     tiling.tasksKeyShare = problem.BS * tiling.kvHeads * tiling.headTiles * tiling.memberTiles;
     tiling.splitsKeyShare =
-        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1), CeilDiv(problem.S2, 512)));
+        MaxOf(1,
+            MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1),
+                CeilDiv(problem.S2, kernel.tileKeys)));
     tiling.itemsKeyShare = tiling.tasksKeyShare * tiling.splitsKeyShare;
     tiling.blocks =
         MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
@@ -103,25 +109,32 @@ inline RelayAttentionTiling Tile(const Problem &problem, [[maybe_unused]] const 
     tiling.outStrideB = problem.headNum * problem.D;
     tiling.outStrideN = problem.D;
     tiling.scoreRingKeyOffset = 0;
-    tiling.scoreRingKeyPart = RoundUp(3 * tiling.rowsPerTaskKey * 512 * 4, 512);
+    tiling.scoreRingKeyPart =
+        RoundUp(kernel.ring * tiling.rowsPerTaskKey * kernel.tileKeys * 4, 512);
     tiling.probRingKeyOffset = tiling.scoreRingKeyOffset + tiling.scoreRingKeyPart * tiling.blocks;
-    tiling.probRingKeyPart = RoundUp(3 * tiling.rowsPerTaskKey * 512 * 2, 512);
+    tiling.probRingKeyPart =
+        RoundUp(kernel.ring * tiling.rowsPerTaskKey * kernel.tileKeys * 2, 512);
     tiling.outRingKeyOffset = tiling.probRingKeyOffset + tiling.probRingKeyPart * tiling.blocks;
-    tiling.outRingKeyPart = RoundUp(3 * tiling.rowsPerTaskKey * 128 * 4, 512);
+    tiling.outRingKeyPart =
+        RoundUp(kernel.ring * tiling.rowsPerTaskKey * kernel.headDimBucket * 4, 512);
     tiling.partialMaxKeyOffset = tiling.outRingKeyOffset + tiling.outRingKeyPart * tiling.blocks;
     tiling.partialSumKeyOffset =
         tiling.partialMaxKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 8 * 4, 512);
     tiling.partialOutKeyOffset =
         tiling.partialSumKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 8 * 4, 512);
     tiling.scoreRingKeyShareOffset =
-        tiling.partialOutKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 128 * 4, 512);
-    tiling.scoreRingKeySharePart = RoundUp(3 * tiling.rowsPerTaskKeyShare * 512 * 4, 512);
+        tiling.partialOutKeyOffset
+            + RoundUp(tiling.splitsKey * tiling.rowTotal * kernel.headDimBucket * 4, 512);
+    tiling.scoreRingKeySharePart =
+        RoundUp(kernel.ring * tiling.rowsPerTaskKeyShare * kernel.tileKeys * 4, 512);
     tiling.probRingKeyShareOffset =
         tiling.scoreRingKeyShareOffset + tiling.scoreRingKeySharePart * tiling.blocks;
-    tiling.probRingKeySharePart = RoundUp(3 * tiling.rowsPerTaskKeyShare * 512 * 2, 512);
+    tiling.probRingKeySharePart =
+        RoundUp(kernel.ring * tiling.rowsPerTaskKeyShare * kernel.tileKeys * 2, 512);
     tiling.outRingKeyShareOffset =
         tiling.probRingKeyShareOffset + tiling.probRingKeySharePart * tiling.blocks;
-    tiling.outRingKeySharePart = RoundUp(3 * tiling.rowsPerTaskKeyShare * 128 * 4, 512);
+    tiling.outRingKeySharePart =
+        RoundUp(kernel.ring * tiling.rowsPerTaskKeyShare * kernel.headDimBucket * 4, 512);
     tiling.partialMaxKeyShareOffset =
         tiling.outRingKeyShareOffset + tiling.outRingKeySharePart * tiling.blocks;
     tiling.partialSumKeyShareOffset =
@@ -132,14 +145,14 @@ inline RelayAttentionTiling Tile(const Problem &problem, [[maybe_unused]] const 
             + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
     tiling.workspaceBytes =
         tiling.partialOutKeyShareOffset
-            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 128 * 4, 512);
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * kernel.headDimBucket * 4, 512);
     return tiling;
 }
 
-// A launch of a kernel, whose tiling data is `tiling`.
-inline Plan PlanOf(const Kernel &kernel, const RelayAttentionTiling &tiling)
+// A launch of a kernel. `waits`: its blocks wait for each other.
+inline Plan PlanOf(const Kernel &kernel, const RelayAttentionTiling &tiling, bool waits)
 {
-    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    Plan plan{static_cast<uint64_t>(kernel.key), waits ? kBatchMode : 0, tiling};
     plan.tiling.key = plan.key;
     return plan;
 }
@@ -152,16 +165,22 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
     // relay_attention_float16_d128
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128) {
+        namespace schedule = relay_attention_d128;
         constexpr Kernel kernel{
-            Key::kFloat16D128, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kHeadDimBucket};
+        const RelayAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, true);
     }
     // relay_attention_bfloat16_d128
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128) {
+        namespace schedule = relay_attention_d128;
         constexpr Kernel kernel{
-            Key::kBfloat16D128, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kHeadDimBucket};
+        const RelayAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, true);
     }
     return Plan{};
 }

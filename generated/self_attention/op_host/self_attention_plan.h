@@ -5,6 +5,23 @@
 
 #include <cstdint>
 
+#include "../op_kernel/self_attention_d128_e128_key_value_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_maskType_NORM_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_logN_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_clampType_MIN_MAX_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_maskType_NORM_COMPRESS_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_key_padded_value_padded_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_query_padded_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_cacheK_list_cacheV_list_schedule.h"
 #include "../op_kernel/self_attention_tiling.h"
 #include "arithmetic.h"
 
@@ -134,9 +151,9 @@ struct Problem {
     int64_t newRows = 0;  // size newRows of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
-// blocks wait for each
-// other, so all of them have to start together. Blocks and workspace are in `tiling`.
+// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
+constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
@@ -151,11 +168,9 @@ inline SelfAttentionTiling OneBlock()
     return tiling;
 }
 
-// What the launches of the kernels differ in. A form tells which of several expressions some fields
-// have.
+// What the launches of the kernels differ in. A form selects one of several expressions of a field.
 struct Kernel {
     SelfAttentionTilingKey key;
-    uint32_t scheduleMode;
     // of rowTotal, outputStrideN, queryStrideN, queryElements, workspaceBytes
     int32_t rowTotalForm;
     // of cacheKStrideT, cacheKStrideK, cacheKStrideB, cacheVStrideT, cacheVStrideK, cacheVStrideB
@@ -163,6 +178,10 @@ struct Kernel {
     int32_t attentionMaskPitch0Form;  // of attentionMaskPitch0
     int32_t factorMultiplyForm;  // of factorMultiply
     int32_t attentionMaskPitch1Form;  // of attentionMaskPitch1
+    int64_t maxRows;  // query rows of one task, at most
+    int64_t tileKeys;  // keys of one score tile
+    int64_t ring;  // workspace slots between cube and vector cores
+    int64_t valueDimBucket;  // head size of values and results, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
@@ -175,14 +194,16 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     SelfAttentionTiling tiling{};
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
+    tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits =
-        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+        MaxOf(1,
+            MinOf(problem.cores / MaxOf(tiling.tasks, 1),
+                CeilDiv(problem.maxSeqLen, kernel.tileKeys)));
     tiling.items = tiling.tasks * tiling.splits;
     if (kernel.rowTotalForm == 0) {
         tiling.rowTotal = problem.nTokens * problem.headNum;
@@ -278,11 +299,11 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     }
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.valueDimBucket * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
@@ -292,7 +313,10 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaledQueryOffset =
         tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
+            + RoundUp((tiling.splits > 1
+                ? tiling.splits * tiling.rowTotal
+                : 0) * kernel.valueDimBucket * 4,
+                512);
     if (kernel.rowTotalForm == 0) {
         tiling.workspaceBytes =
             tiling.scaledQueryOffset
@@ -369,10 +393,10 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     return tiling;
 }
 
-// A launch of a kernel, whose tiling data is `tiling`.
-inline Plan PlanOf(const Kernel &kernel, const SelfAttentionTiling &tiling)
+// A launch of a kernel. `waits`: its blocks wait for each other.
+inline Plan PlanOf(const Kernel &kernel, const SelfAttentionTiling &tiling, bool waits)
 {
-    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    Plan plan{static_cast<uint64_t>(kernel.key), waits ? kBatchMode : 0, tiling};
     plan.tiling.key = plan.key;
     return plan;
 }
@@ -405,9 +429,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValue, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValue, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -433,9 +460,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -457,9 +487,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.inputLayoutValue == values::InputLayoutValue::kBsnd &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0) {
+        namespace schedule =
+            self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 1, 0, 1, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 0, 1, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_logN
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -485,9 +519,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_logN;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueLogN, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueLogN, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -513,9 +550,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule =
+            self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, true);
     }
     // self_attention_float16_d128_e128_key_value_clampType_MIN_MAX
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -540,9 +581,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_clampType_MIN_MAX;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueClampTypeMINMAX, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -566,9 +610,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule =
+            self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -591,9 +639,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -619,9 +670,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI,
+            0, 0, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -647,9 +703,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM,
+            0, 0, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -675,9 +736,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 1, 0, 0, 2, 0, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 0, 0, 2, 0,
+            1, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_maskType_NORM_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -701,9 +766,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -729,9 +797,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_key_padded_value_padded
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -756,9 +827,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_key_padded_value_padded;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueKeyPaddedValuePadded, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueKeyPaddedValuePadded, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_query_padded
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -783,9 +857,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_query_padded;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueQueryPadded, 1, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueQueryPadded, 1, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -811,9 +888,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_float16_d128_e128_cacheK_list_cacheV_list
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -836,9 +916,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_cacheK_list_cacheV_list;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128CacheKListCacheVList, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128CacheKListCacheVList, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -863,9 +946,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValue, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValue, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -891,9 +977,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 1, 0, 0, 0, 1, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 0, 0, 0, 1, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -915,9 +1004,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.inputLayoutValue == values::InputLayoutValue::kBsnd &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0) {
+        namespace schedule =
+            self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 1, 0, 1, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 0, 1, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_logN
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -943,9 +1036,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_logN;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueLogN, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueLogN, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -971,9 +1067,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule =
+            self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, true);
     }
     // self_attention_bfloat16_d128_e128_key_value_clampType_MIN_MAX
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -998,9 +1098,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_clampType_MIN_MAX;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueClampTypeMINMAX, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1024,9 +1127,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule =
+            self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 1, 0, 0, 1, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 0, 0, 1,
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1049,9 +1156,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1077,9 +1187,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI,
+            0, 0, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1105,9 +1220,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 1, 1, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM,
+            0, 0, 1, 1, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1133,9 +1253,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 1, 0, 0, 2, 0, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 0, 0, 2, 0,
+            1, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_maskType_NORM_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1159,9 +1283,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1187,9 +1314,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1214,9 +1344,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_key_padded_value_padded;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_query_padded
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1241,9 +1374,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_query_padded;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueQueryPadded, 1, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueQueryPadded, 1, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1269,9 +1405,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     // self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1294,9 +1433,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        namespace schedule = self_attention_d128_e128_cacheK_list_cacheV_list;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128CacheKListCacheVList, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128CacheKListCacheVList, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     return Plan{};
 }

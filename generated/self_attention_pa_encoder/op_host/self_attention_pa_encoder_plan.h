@@ -5,6 +5,40 @@
 
 #include <cstdint>
 
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_logN_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_key_padded_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_query_padded_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_tiling.h"
 #include "arithmetic.h"
 
@@ -146,9 +180,9 @@ struct Problem {
     int64_t windowSize = 0;  // parameter windowSize
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
-// blocks wait for each
-// other, so all of them have to start together. Blocks and workspace are in `tiling`.
+// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
+constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
@@ -163,19 +197,20 @@ inline SelfAttentionPaEncoderTiling OneBlock()
     return tiling;
 }
 
-// What the launches of the kernels differ in. A form tells which of several expressions some fields
-// have.
+// What the launches of the kernels differ in. A form selects one of several expressions of a field.
 struct Kernel {
     SelfAttentionPaEncoderTilingKey key;
-    uint32_t scheduleMode;
-    int32_t splitsForm;  // of splits
+    int32_t splitsForm;  // of splits, workspaceBytes
     int32_t rowTotalForm;  // of rowTotal, valueStrideU, valueStrideK, outputStrideN, queryStrideN
     int32_t keyStrideUForm;  // of keyStrideU, keyStrideK
-    int32_t scoreRingPartForm;  // of scoreRingPart, probRingPart
-    int32_t workspaceBytesForm;  // of workspaceBytes
+    int32_t probRingPartForm;  // of probRingPart
     int32_t maskPitch0Form;  // of maskPitch0
     int32_t factorMultiplyForm;  // of factorMultiply
     int32_t maskPitch1Form;  // of maskPitch1
+    int64_t maxRows;  // query rows of one task, at most
+    int64_t tileKeys;  // keys of one score tile
+    int64_t ring;  // workspace slots between cube and vector cores
+    int64_t valueDimBucket;  // head size of values and results, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
@@ -188,19 +223,18 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     SelfAttentionPaEncoderTiling tiling{};
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
+    tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     if (kernel.splitsForm == 0) {
         tiling.splits =
-            MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+            MaxOf(1,
+                MinOf(problem.cores / MaxOf(tiling.tasks, 1),
+                    CeilDiv(problem.kvRows, kernel.tileKeys)));
     } else if (kernel.splitsForm == 1) {
-        tiling.splits =
-            MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
-    } else if (kernel.splitsForm == 2) {
         tiling.splits = 1;
     }
     tiling.items = tiling.tasks * tiling.splits;
@@ -263,19 +297,15 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
                 : problem.qRows * problem.headSizeValue;
     }
     tiling.scoreRingOffset = 0;
-    if (kernel.scoreRingPartForm == 0) {
-        tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    } else if (kernel.scoreRingPartForm == 1) {
-        tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    }
+    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    if (kernel.scoreRingPartForm == 0) {
-        tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    } else if (kernel.scoreRingPartForm == 1) {
-        tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 128, 512);
+    if (kernel.probRingPartForm == 0) {
+        tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
+    } else if (kernel.probRingPartForm == 1) {
+        tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys, 512);
     }
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.valueDimBucket * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
@@ -283,11 +313,14 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    if (kernel.workspaceBytesForm == 0) {
+    if (kernel.splitsForm == 0) {
         tiling.workspaceBytes =
             tiling.partialOutOffset
-                + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    } else if (kernel.workspaceBytesForm == 1) {
+                + RoundUp((tiling.splits > 1
+                    ? tiling.splits * tiling.rowTotal
+                    : 0) * kernel.valueDimBucket * 4,
+                    512);
+    } else if (kernel.splitsForm == 1) {
         tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     }
     if (kernel.maskPitch0Form == 0) {
@@ -361,10 +394,10 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     return tiling;
 }
 
-// A launch of a kernel, whose tiling data is `tiling`.
-inline Plan PlanOf(const Kernel &kernel, const SelfAttentionPaEncoderTiling &tiling)
+// A launch of a kernel. `waits`: its blocks wait for each other.
+inline Plan PlanOf(const Kernel &kernel, const SelfAttentionPaEncoderTiling &tiling, bool waits)
 {
-    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    Plan plan{static_cast<uint64_t>(kernel.key), waits ? kBatchMode : 0, tiling};
     plan.tiling.key = plan.key;
     return plan;
 }
@@ -388,9 +421,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128Value, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -409,9 +445,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueMaskMaskTypeNORM, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -429,9 +468,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_logN
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -447,9 +490,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_logN;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueLogN, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_clampType_MIN_MAX
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -465,9 +511,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kMinMax) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueClampTypeMINMAX, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -483,9 +532,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kPadded
             || problem.valueLayout == values::ValueLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 0, 1, 1, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -499,9 +552,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kTokens
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_key_padded
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -515,9 +571,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kPadded
             || problem.keyLayout == values::KeyLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_key_padded;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128KeyPadded, 0, 0, 1, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -536,9 +595,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 0, 0, 0, 0, 1, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -557,9 +620,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 0, 0, 0, 0, 1, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_full_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -578,9 +645,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 0, 2, 0, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 0, 0, 0, 0, 2, 0, 1,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_maskType_NORM_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -596,9 +666,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.maskType == values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -619,9 +692,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressSqrt
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 3, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 3, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -638,9 +715,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.maskType == values::MaskType::kSlidingWindowNorm
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_query_padded
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -654,9 +735,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kTokens
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_query_padded;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128QueryPadded, 0, 1, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -675,9 +759,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -695,9 +782,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -715,9 +806,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -733,9 +828,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128Value, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -754,9 +852,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 1, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 0, 0, 0, 0, 0, 1, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -774,9 +875,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_logN
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -792,9 +897,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_logN;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueLogN, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_clampType_MIN_MAX
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -810,9 +918,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kMinMax) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueClampTypeMINMAX, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -828,9 +939,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kPadded
             || problem.valueLayout == values::ValueLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 0, 1, 1, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -844,9 +959,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kTokens
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_key_padded
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -860,9 +978,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kPadded
             || problem.keyLayout == values::KeyLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_key_padded;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128KeyPadded, 0, 0, 1, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -881,9 +1002,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 0, 0, 0, 0, 1, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -902,9 +1027,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 1, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 0, 0, 0, 0, 1, 1, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_full_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -923,9 +1052,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 0, 2, 0, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 0, 0, 0, 0, 2, 0, 1,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_NORM_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -941,9 +1073,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.maskType == values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -964,9 +1099,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressSqrt
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 3, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 3, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -983,9 +1122,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.maskType == values::MaskType::kSlidingWindowNorm
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_query_padded
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -999,9 +1142,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kTokens
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_query_padded;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128QueryPadded, 0, 1, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1020,9 +1166,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1040,9 +1189,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -1060,9 +1213,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule =
+            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1082,9 +1239,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 0, 0, 0, 1, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1107,9 +1268,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE, 0, 0, 0,
+            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1131,9 +1297,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE,
+            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1153,9 +1324,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE, 0, 2, 0, 0, 1, 1, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE, 1, 0, 0, 1, 0, 0,
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, false);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1175,9 +1350,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kMinMax) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE, 0, 0, 0,
+            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_maskType_NORM_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1200,9 +1380,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE,
+            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1220,9 +1405,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 0, 0, 0, 1, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1240,9 +1429,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 1, 1, 0, 1, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 0, 0, 1, 1, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1265,9 +1458,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE,
+            0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1290,9 +1488,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchCcd31859MaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchCcd31859MaskTypeNORMQuantTypeQKVONLINE,
+            0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1315,9 +1518,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 2, 0, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE,
+            0, 0, 0, 1, 2, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1342,9 +1550,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressSqrt
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 3, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE,
+            0, 0, 0, 1, 3, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1362,9 +1575,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE, 1, 1, 1, 0, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE, 0, 1, 0, 1, 0, 0,
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1387,9 +1604,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE, 0, 0,
+            0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1411,9 +1633,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE,
+            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1435,9 +1662,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE,
+            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1457,9 +1689,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType == values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE, 0, 0, 0,
+            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
+            schedule::kValueDimBucket};
+        const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     return Plan{};
 }

@@ -24,10 +24,10 @@
  *   cores     auto   default
  *
  * Step t of an item, the cube running ahead:
- *   AIC  ScoreTile     tile t      raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t      waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, raises kOutRingReady
- *   AIV  UpdateTile    tile t - 2  waits for kOutRingReady
+ *   AIC  ScoreTile     tile t              raises kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does
@@ -38,114 +38,17 @@
 
 #include "kernel_operator.h"
 #include "attndsl_kernel.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE_schedule.h"
 #include "self_attention_pa_encoder_tiling.h"
 
 namespace self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE {
 
 using namespace AscendC;
 
-// Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
-constexpr int64_t kTileKeys = 128;  // keys of one score tile
-constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
-constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
-constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
-constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
 constexpr float kLowest = -3.4028234663852886e+38f;
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
-constexpr int64_t kInt8Depth = 32;  // columns of a cube fractal of int8
-
-// Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
-// UB
-constexpr uint32_t
-    kRowMax = 0, kRowMaxSlot = 128,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
-    // running weighted sum of each row
-    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
-    // 2 slots: integer scores of the rows
-    kWholeScore = kAccumulator + kAccumulatorSlot, kWholeScoreSlot = 4096,
-    // 2 slots: scores of the rows, then exp(score - max)
-    kScore = kWholeScore + 2 * kWholeScoreSlot, kScoreSlot = 4096,
-    // reduction over the tile, one repeat a row
-    kLanes = kScore + 2 * kScoreSlot, kLanesSlot = 2048,
-    kTileStat = kLanes + kLanesSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
-    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
-    // exp(old max - new max) of the tiles in flight
-    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 384,
-    // steps of the probabilities of the tiles in flight
-    kStep = kRescale + kRescaleSlot, kStepSlot = 384,
-    kRowBlocks = kStep + kStepSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 1024,
-    kProbHalf = kProb + 2 * kProbSlot, kProbHalfSlot = 2048,  // integral probabilities in fp16
-    // 2 slots: integer weighted sum of one tile
-    kWholePartial = kProbHalf + kProbHalfSlot, kWholePartialSlot = 4096,
-    // 2 slots: weighted sum of one tile or split
-    kPartial = kWholePartial + 2 * kWholePartialSlot, kPartialSlot = 4096,
-    // 2 slots: finished rows in the dtype of the result
-    kResult = kPartial + 2 * kPartialSlot, kResultSlot = 2048,
-    // 2 slots: row maxima of a partial, one block a row
-    kLeavingMax = kResult + 2 * kResultSlot, kLeavingMaxSlot = 256,
-    // 2 slots: row sums of a partial, one block a row
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 256,
-    // maximum of the merged rows
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = 256,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
-    // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = 256,  // 2 slots: row sum of one partial
-    // maximum including the partial
-    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kNewMaxBlocksSlot = 256,
-    // exp(old max - new max) of the merged rows
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 256,
-    kUbEnd = kMergedRescale + kMergedRescaleSlot;
-static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert(
-    (kRowMax | kRowSum | kAccumulator | kWholeScore | kScore | kLanes | kTileStat | kNewMax |
-        kRescale | kStep | kRowBlocks | kProb | kProbHalf | kWholePartial | kPartial | kResult |
-        kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
-        kNewMaxBlocks | kMergedRescale) % 32 == 0,
-    "buffers of UB are aligned");
-// L1
-constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = 8192,  // query rows of the task, Nz
-    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 16384,  // 2 slots: key block, Nz
-    // 2 slots: probabilities of a key tile, Nz
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 8192,
-    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 16384,  // 2 slots: value block, Nz
-    kL1End = kValueL1 + 2 * kValueL1Slot;
-static_assert(kL1End <= 524032, "the buffers fit into L1");
-static_assert((kQueryL1 | kKeyL1 | kProbL1 | kValueL1) % 32 == 0,
-    "buffers of L1 are aligned");
-// L0A
-constexpr uint32_t
-    kLeftL0 = 0, kLeftL0Slot = 8192,  // 2 slots: left operand, Zz
-    kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
-static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
-static_assert((kLeftL0) % 512 == 0,
-    "buffers of L0A are aligned");
-// L0B
-constexpr uint32_t
-    kRightL0 = 0, kRightL0Slot = 16384,  // 2 slots: right operand, Zn
-    kL0bEnd = kRightL0 + 2 * kRightL0Slot;
-static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
-static_assert((kRightL0) % 512 == 0,
-    "buffers of L0B are aligned");
-// L0C
-constexpr uint32_t
-    kScoreL0 = 0, kScoreL0Slot = 32768,  // 2 slots: scores of a key block, Nz
-    // 2 slots: weighted sum of values, Nz
-    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = 32768,
-    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
-static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
-static_assert((kScoreL0 | kOutL0) % 1024 == 0,
-    "buffers of L0C are aligned");
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
 // "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
@@ -266,13 +169,13 @@ private:
             LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
+            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
                     ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
+                if (step >= kPrefetch) {
+                    const int64_t tile = step - kPrefetch;
                     WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, valueStart,
                         tile);
                 }
@@ -308,13 +211,13 @@ private:
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRows(rows);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
+            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
                     SoftmaxTile(firstHead, heads, keyEnd, firstTile, tile, rowBegin, rows);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
+                if (step >= kPrefetch) {
+                    const int64_t tile = step - kPrefetch;
                     UpdateTile(tile, rowBegin, rows);
                 }
             }

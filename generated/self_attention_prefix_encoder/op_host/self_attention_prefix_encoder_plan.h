@@ -5,6 +5,10 @@
 
 #include <cstdint>
 
+#include "../op_kernel/self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK_schedule.h"
+#include "../op_kernel/self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS_schedule.h"
+#include "../op_kernel/self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_schedule.h"
+#include "../op_kernel/self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT_schedule.h"
 #include "../op_kernel/self_attention_prefix_encoder_tiling.h"
 #include "arithmetic.h"
 
@@ -65,9 +69,9 @@ struct Problem {
     int64_t maskRows = 0;  // size maskRows of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
-// blocks wait for each
-// other, so all of them have to start together. Blocks and workspace are in `tiling`.
+// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
+constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
@@ -82,16 +86,17 @@ inline SelfAttentionPrefixEncoderTiling OneBlock()
     return tiling;
 }
 
-// What the launches of the kernels differ in. A form tells which of several expressions some fields
-// have.
+// What the launches of the kernels differ in. A form selects one of several expressions of a field.
 struct Kernel {
     SelfAttentionPrefixEncoderTilingKey key;
-    uint32_t scheduleMode;
+    int64_t maxRows;  // query rows of one task, at most
+    int64_t tileKeys;  // keys of one score tile
+    int64_t ring;  // workspace slots between cube and vector cores
+    int64_t headDimBucket;  // head size this kernel is specialised on, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
-inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
-    [[maybe_unused]] const Kernel &kernel)
+inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kernel &kernel)
 {
     using attndsl::MinOf;
     using attndsl::MaxOf;
@@ -100,16 +105,16 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
     SelfAttentionPrefixEncoderTiling tiling{};
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
+    tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     tiling.queryTiles = CeilDiv(problem.maxOfSeqLen, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits =
         MaxOf(1,
             MinOf(problem.cores / MaxOf(tiling.tasks, 1),
-                CeilDiv(problem.maxBlockNum * problem.blockSize, 512)));
+                CeilDiv(problem.maxBlockNum * problem.blockSize, kernel.tileKeys)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -131,11 +136,11 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.headDimBucket * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
@@ -145,16 +150,19 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
         tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
+            + RoundUp((tiling.splits > 1
+                ? tiling.splits * tiling.rowTotal
+                : 0) * kernel.headDimBucket * 4,
+                512);
     tiling.maskPitch0 = problem.maskRows * 128;
     tiling.slopesStrideN = 1;
     return tiling;
 }
 
-// A launch of a kernel, whose tiling data is `tiling`.
-inline Plan PlanOf(const Kernel &kernel, const SelfAttentionPrefixEncoderTiling &tiling)
+// A launch of a kernel. `waits`: its blocks wait for each other.
+inline Plan PlanOf(const Kernel &kernel, const SelfAttentionPrefixEncoderTiling &tiling, bool waits)
 {
-    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    Plan plan{static_cast<uint64_t>(kernel.key), waits ? kBatchMode : 0, tiling};
     plan.tiling.key = plan.key;
     return plan;
 }
@@ -170,9 +178,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.maskType == values::MaskType::kNormCompress
             || problem.maskType == values::MaskType::kCausalMask) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
         constexpr Kernel kernel{
-            Key::kFloat16D128MaskTypeCAUSALMASK, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128MaskTypeCAUSALMASK, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -181,9 +192,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskLayout == values::MaskLayout::kColumns &&
         problem.maskType != values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -192,9 +207,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
@@ -203,9 +221,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
-            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_prefix_encoder_bfloat16_d128_maskType_CAUSAL_MASK
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -213,9 +234,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.maskType == values::MaskType::kNormCompress
             || problem.maskType == values::MaskType::kCausalMask) &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
         constexpr Kernel kernel{
-            Key::kBfloat16D128MaskTypeCAUSALMASK, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128MaskTypeCAUSALMASK, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kRing, schedule::kHeadDimBucket};
+        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -224,9 +248,13 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskLayout == values::MaskLayout::kColumns &&
         problem.maskType != values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
+        namespace schedule =
+            self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -235,9 +263,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
@@ -246,9 +277,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
+        namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
-            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
-        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
+        return PlanOf(kernel, tiling, tiling.splits > 1);
     }
     return Plan{};
 }

@@ -1,0 +1,137 @@
+"""The schedule header of a kernel: a number that is edited there is one that kernel and plan both follow."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attndsl.api import ops
+from attndsl.campaign import Verification, verify
+from attndsl.codegen.kernel.schedule_header import constant_text
+from attndsl.codegen.kernel_set.request import KernelRequest
+from attndsl.codegen.project.project import plan_projects
+from attndsl.compiler.prepare_launch import prepare
+from attndsl.execute.user_project import UserProject
+from attndsl.expr import Named, ceil_div, maximum, minimum, round_up
+
+OPERATOR = ops.incre_flash_attention
+REQUEST = KernelRequest(dtypes=("float16",), head_sizes=(64,), features=frozenset({"attn_mask"}))
+KERNEL = "op_kernel/incre_flash_attention_d64_attn_mask.h"
+HEADER = "op_kernel/incre_flash_attention_d64_attn_mask_schedule.h"
+PLAN = "op_host/incre_flash_attention_plan.h"
+OTHERS = {"kRing": 2, "kRowsPerStep": 16, "kBaseN": 64, "kBaseK": 64, "kMaxRows": 32}
+
+
+@lru_cache(maxsize=1)
+def files() -> dict[str, str]:
+    (project,) = plan_projects(OPERATOR, REQUEST)
+    return project.files()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in files().items():
+        path = tmp_path / "mine" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "mine"
+
+
+def edit(path: Path, **numbers: int) -> None:
+    text = path.read_text()
+    for name, number in numbers.items():
+        text, count = re.subn(rf"(?<=int64_t {name} = )\d+(?=;)", str(number), text)
+        assert count == 1, name
+    path.write_text(text)
+
+
+def found(folder: Path, cases: int = 3) -> Verification:
+    project = UserProject.at(folder, OPERATOR)
+    return verify(
+        OPERATOR,
+        cases=cases,
+        backends=("emulator",),
+        execute=project.execute,
+        kernels=project.kernels(),
+        options=f"--project {folder}",
+    )
+
+
+@pytest.mark.parametrize("numbers", [{"kRing": 4, "kTileKeys": 256}, OTHERS], ids=["ring and tile", "others"])
+def test_a_number_that_is_edited_in_the_header_alone_keeps_results_right(folder, numbers):
+    edit(folder / HEADER, **numbers)
+    result = found(folder)
+    assert result.ok and len(result.rows) == 3
+
+
+def test_the_plan_follows_the_header(folder):
+    query, rows = np.zeros((2, 4, 1, 64), np.float16), np.zeros((2, 4, 640, 64), np.float16)
+    call = OPERATOR.bind(
+        query=query,
+        key=[rows],
+        value=[rows],
+        attn_mask=np.zeros((2, 640), bool),
+        num_heads=4,
+        input_layout="BNSD",
+    )
+    launch = prepare(call, 24)
+    before = UserProject.at(folder, OPERATOR)._plan(launch)
+    edit(folder / HEADER, kRing=6)
+    after = UserProject.at(folder, OPERATOR)._plan(launch)
+    assert (before.key, before.blocks) == (after.key, after.blocks)
+    assert after.workspace > before.workspace
+
+
+def test_a_plan_with_a_number_of_its_own_is_caught(folder):
+    """What a shared header prevents: the rings of the plan are too small for the kernel."""
+    edit(folder / HEADER, kRing=6)
+    plan = folder / PLAN
+    plan.write_text(plan.read_text().replace("RoundUp(kernel.ring * ", "RoundUp(1 * "))
+    assert not found(folder).ok
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ({"kTileKeys": 500}, "tile_k: an integer from 64 to 1984, a multiple of 64"),
+        ({"kRing": 1}, "ring: an integer from 2 to 8"),
+        ({"kRowsPerStep": 24}, "rows: a divisor of max_rows / 2"),
+        ({"kBaseK": 32}, "one matrix multiply takes a whole head"),
+        ({"kTileKeys": 1984, "kRowsPerStep": 32}, "the buffers fit into UB"),
+    ],
+    ids=["tile", "ring", "rows", "base_k", "memory"],
+)
+def test_a_number_outside_of_the_limits_does_not_compile(folder, numbers, message):
+    edit(folder / HEADER, **numbers)
+    (miss,) = found(folder, cases=1).misses
+    assert message in miss.results[-1].message
+
+
+def test_kernel_and_plan_have_no_number_of_the_schedule_of_their_own():
+    names = re.findall(r"constexpr \w+ (k\w+) = ", files()[HEADER])
+    assert {"kTileKeys", "kRing", "kRowsPerStep", "kMaxRows", "kBaseN", "kBaseK", "kPrefetch"} <= set(names)
+    kernel, plan = files()[KERNEL], files()[PLAN]
+    assert not set(re.findall(r"constexpr \w+ (k\w+) = ", kernel)) & set(names)
+    for name in (HEADER, KERNEL):
+        assert f"namespace {Path(KERNEL).stem} {{" in files()[name]
+    assert f'#include "{Path(HEADER).name}"' in kernel
+    assert f'#include "../{HEADER}"' in plan
+    rings = re.findall(r"tiling\.\w+RingPart = (.*?);", plan, re.DOTALL)
+    assert len(rings) == 3
+    for value in rings:
+        assert "kernel.ring" in value and "rowsPerTask" in value
+
+
+def test_constants_are_written_in_operators_alone():
+    a, b = Named(5, "a"), Named(3, "b")
+    for expr in (ceil_div(a, b), round_up(a + 1, 4), minimum(a, b) * 2, maximum(a * b, round_up(b, 2)) * 2):
+        text = re.sub(r"\bk([AB])\b", lambda m: {"A": "5", "B": "3"}[m[1]], constant_text(expr))
+        assert not re.search(r"[A-Za-z]", text)
+        python = re.sub(
+            r"\((\S+(?: \* \S+)?) ([<>]) (.+?) \? (.+?) : (.+?)\)", r"(\4 if \1 \2 \3 else \5)", text
+        )
+        assert eval(python.replace("/", "//")) == expr.evaluate({})
