@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from attndsl.base.reserved_names import plain
@@ -30,6 +30,7 @@ from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Expr
 from attndsl.graph.branch_conditions import decisions
+from attndsl.lowering.match.schedule_options import reasons
 from attndsl.lowering.signature.kernel_names import kernel_suffix
 from attndsl.lowering.signature.specialization import (
     Specialization,
@@ -89,7 +90,6 @@ class KernelText:
     summary: str
     document: str
     specialization: tuple[str, ...]
-    schedule: tuple[str, ...]
     pipeline: tuple[str, ...]
     arguments: tuple[str, ...]
     constants: tuple[ConstantText, ...]
@@ -151,7 +151,6 @@ def kernel_text(compiled: Compiled) -> KernelText:
         summary=comment(program.summary or compiled.operator.name),
         document=comment(compiled.operator.document),
         specialization=tuple(_specialization(compiled)),
-        schedule=tuple(map(_choice, compiled.schedule_text.split("\n"))),
         pipeline=tuple(_pipeline(compiled.joint, shared.names)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
         constants=tuple(number_constants(program)),
@@ -179,7 +178,9 @@ def kernel_text(compiled: Compiled) -> KernelText:
 
 def schedule_of(compiled: Compiled) -> ScheduleText:
     """The schedule header of a compiled specialization's text."""
-    return schedule_text(text_name(compiled), compiled.program, _spelling(compiled))
+    why = reasons(compiled.schedule, compiled.operator.schedule_choices, compiled.required)
+    values = asdict(compiled.schedule)
+    return schedule_text(text_name(compiled), compiled.program, _spelling(compiled), values, why)
 
 
 def _spelling(compiled: Compiled) -> Spelling:
@@ -221,13 +222,6 @@ def _setting(operator: Operator, special: Specialization, name: str, value: Any)
     for condition, holds in decisions(operator.roots, present, settings_of(operator, special)):
         if name in condition.symbols():
             yield str(condition) if holds else f"not {condition}"
-
-
-def _choice(line: str) -> str:
-    """A line of the schedule's table: its columns stay, the reason is text."""
-    columns = re.match(r"\s*\S+\s+\S+\s+", line)
-    at = columns.end() if columns else 0
-    return line[:at] + comment(line[at:])
 
 
 def _pipeline(joint: Program, names: Mapping[str, str]) -> Iterator[str]:

@@ -6,14 +6,17 @@ C++17 without CANN headers, and without the helper functions that the two have o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 
+from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import constant
 from attndsl.codegen.names.spelling import Spelling, memory_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.line_breaks import WIDTH
-from attndsl.expr import Binary, Compare, Const, Expr, Select, as_expr
+from attndsl.expr import Binary, Compare, Const, Expr, Named, Select, round_up
+from attndsl.lowering.match.schedule_options import DEFAULT, multiple_of
 from attndsl.target import Memory
 from attndsl.tile.buffers import Buffer, item_bytes
 from attndsl.tile.program import Constant, Program
@@ -45,21 +48,21 @@ class MemoryTable:
     """One on-chip memory: the lines of its buffer map, and how the kernel reaches its buffers.
 
     Attributes:
-        lines: declarators, first slot and bytes of a slot of each buffer.
-        end, end_address: the constant that says where the buffers end, and its value.
-        sizes: the constants of all slot sizes, which are multiples of ``alignment``.
+        sizes: declarations of the bytes of a slot of each buffer, with the buffer's meaning.
+        places: declarations of where each buffer's first slot begins, and of ``end``, where they all end.
+        unproved: slots whose sizes are multiples of ``alignment`` today, but maybe not for other options.
         single: the buffers with one slot, which are members of the kernel.
     """
 
     space: str
     core: str
     member: str
-    lines: tuple[str, ...]
+    sizes: tuple[str, ...]
+    places: tuple[str, ...]
     end: str
-    end_address: str
     usable: int
     alignment: int
-    sizes: tuple[str, ...]
+    unproved: tuple[str, ...]
     single: tuple[BufferView, ...]
 
 
@@ -71,6 +74,7 @@ class ScheduleText:
         namespace: of the kernel's text.
         fixed, options, derived: constants that the device and the specialization decide, those that may be
             edited, and those that follow from others.
+        others: the options that are no constants, such as the slots of buffers.
         requirements: conditions with their meaning.
     """
 
@@ -78,6 +82,7 @@ class ScheduleText:
     guard: str
     fixed: tuple[ConstantText, ...]
     options: tuple[ConstantText, ...]
+    others: str
     derived: tuple[ConstantText, ...]
     requirements: tuple[tuple[str, str], ...]
     memories: tuple[MemoryTable, ...]
@@ -88,14 +93,23 @@ def schedule_file(namespace: str) -> str:
     return f"{namespace}_schedule.h"
 
 
-def schedule_text(namespace: str, program: Program, spelling: Spelling) -> ScheduleText:
-    """The schedule header of a program."""
+def schedule_text(
+    namespace: str, program: Program, spelling: Spelling, values: Mapping[str, object], why: Mapping[str, str]
+) -> ScheduleText:
+    """The schedule header of a program.
+
+    Args:
+        values: the schedule options. ``why``: who chose each.
+    """
     whole = [item for item in program.constants if not isinstance(item.named.value, float)]
+    named = {item.option for item in whole if item.option}
+    others = (f"{name} {value}{_who(why[name])}" for name, value in values.items() if name not in named)
     return ScheduleText(
         namespace=namespace,
         guard=f"ATTNDSL_{namespace.upper()}_SCHEDULE_H",
         fixed=tuple(_text(item) for item in whole if not item.option and item.definition is None),
-        options=tuple(_text(item) for item in whole if item.option),
+        options=tuple(_text(item, _who(why[item.option])) for item in whole if item.option),
+        others=", ".join(others),
         derived=tuple(_text(item) for item in whole if item.definition is not None),
         requirements=tuple((constant_text(each.condition), each.meaning) for each in program.requirements),
         memories=memories(program, spelling),
@@ -107,10 +121,14 @@ def number_constants(program: Program) -> Iterator[ConstantText]:
     return (_text(item) for item in program.constants if isinstance(item.named.value, float))
 
 
-def _text(item: Constant) -> ConstantText:
+def _who(why: str) -> str:
+    return "" if why == DEFAULT else f" ({comment(why)})"
+
+
+def _text(item: Constant, note: str = "") -> ConstantText:
     value = Const(item.named.value) if item.definition is None else item.definition
     ctype = "float" if isinstance(item.named.value, float) else "int64_t"
-    return ConstantText(ctype, constant(item.named.name), constant_text(value), item.meaning)
+    return ConstantText(ctype, constant(item.named.name), constant_text(value), item.meaning + note)
 
 
 def constant_text(expr: Expr) -> str:
@@ -140,25 +158,38 @@ def memories(program: Program, spelling: Spelling) -> tuple[MemoryTable, ...]:
 def _memory(memory: Memory, program: Program, spelling: Spelling) -> MemoryTable:
     buffers = [buffer for buffer in program.buffers() if buffer.space is memory.space]
     buffers.sort(key=lambda buffer: program.addresses[buffer])
-    lines: list[str] = []
+    sizes: list[tuple[str, str]] = []
+    places: list[str] = []
+    unproved: list[str] = []
     end = "0"
     for buffer in buffers:
-        name = constant(buffer.name)
-        lines += _buffer_lines(buffer, _aligned(end, program.alignments()[buffer], memory), memory)
+        name, slots = constant(buffer.name), f"{buffer.slots} slots: " if buffer.slots > 1 else ""
+        size = _slot_bytes(buffer, memory)
+        sizes.append((f"{name}Slot = {constant_text(size)}", slots + buffer.meaning))
+        places.append(f"{name} = {_aligned(end, program.alignments()[buffer], memory)}")
+        if divisor(size, program) % memory.alignment:
+            unproved.append(f"{name}Slot")
         end = f"{name} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"
     single = (buffer for buffer in buffers if buffer.slots == 1)
+    end_name = f"{constant(memory.space.value.lower())}End"
     return MemoryTable(
         space=memory.space.value,
         core=memory.core.value,
         member=memory_member(memory.space),
-        lines=tuple(lines),
-        end=f"{constant(memory.space.value.lower())}End",
-        end_address=end,
+        sizes=tuple(_size_lines(sizes)),
+        places=tuple(_filled([*places, f"{end_name} = {end}"])),
+        end=end_name,
         usable=memory.usable,
         alignment=memory.alignment,
-        sizes=tuple(_filled([f"{constant(buffer.name)}Slot" for buffer in buffers])),
+        unproved=tuple(unproved),
         single=tuple(BufferView(spelling.buffer(b), spelling.ctype(b), constant(b.name)) for b in single),
     )
+
+
+def _slot_bytes(buffer: Buffer, memory: Memory) -> Expr:
+    """Bytes of a slot, rounded up only where the size is no multiple of the memory's alignment."""
+    size: Expr = buffer.size * item_bytes(buffer.dtype)
+    return round_up(size, memory.alignment) if buffer.slot_bytes % memory.alignment else size
 
 
 def _aligned(end: str, alignment: int, memory: Memory) -> str:
@@ -168,29 +199,52 @@ def _aligned(end: str, alignment: int, memory: Memory) -> str:
     return f"({end} + {alignment - 1}) / {alignment} * {alignment}"
 
 
-def _buffer_lines(buffer: Buffer, address: str, memory: Memory) -> Iterator[str]:
-    """``kScore = address, kScoreSlot = bytes,  // meaning``, in as few lines as fit."""
-    name, slots = constant(buffer.name), f"{buffer.slots} slots: " if buffer.slots > 1 else ""
-    size: Expr = buffer.size * item_bytes(buffer.dtype)
-    if buffer.slot_bytes % memory.alignment:
-        size = (size + (memory.alignment - 1)) // memory.alignment * as_expr(memory.alignment)
-    first, second = f"{name} = {address},", f"{name}Slot = {constant_text(size)},"
-    note = f"// {slots}{buffer.meaning}"
-    room = WIDTH - len(_INDENT)
-    if len(f"{first} {second}  {note}") <= room:
-        yield f"{first} {second}  {note}"
+def divisor(size: Expr, program: Program) -> int:
+    """A number that divides a size for all legal options; sizes are at least 1."""
+    known = {each.named.name: each for each in program.constants}
+
+    def of(expr: Expr) -> int:
+        if isinstance(expr, Named):
+            item = known[expr.name]
+            if item.option:
+                return multiple_of(item.option, program.device)
+            return int(expr.value) if item.definition is None else of(item.definition)
+        if isinstance(expr, Const):
+            return int(expr.value)
+        if not isinstance(expr, Binary):
+            return 1
+        left, right = of(expr.left), of(expr.right)
+        if expr.op == "*":
+            return left * right
+        if expr.op == "round_up":
+            return right
+        if expr.op == "//" and isinstance(expr.right, Const) and not isinstance(expr.right, Named):
+            return left // right if left % right == 0 else 1
+        return gcd(left, right) if expr.op in ("+", "-", "min", "max") else 1
+
+    return of(size)
+
+
+def _size_lines(sizes: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """One declaration for all sizes, a line each."""
+    if len(sizes) == 1:
+        ((text, meaning),) = sizes
+        yield f"constexpr uint32_t {text};  // {meaning}"
         return
-    yield note
-    yield from (f"{first} {second}",) if len(f"{first} {second}") <= room else (first, second)
+    if sizes:
+        yield "constexpr uint32_t"
+    for number, (text, meaning) in enumerate(sizes):
+        yield f"{_INDENT}{text}{';' if number == len(sizes) - 1 else ','}  // {meaning}"
 
 
-def _filled(names: Sequence[str]) -> Iterator[str]:
-    """``a | b | c`` on as few lines as fit."""
-    line = ""
-    for name in names:
-        if line and len(f"{line} | {name} |") > WIDTH - 2 * len(_INDENT):
-            yield f"{line} |"
-            line = ""
-        line = f"{line} | {name}" if line else name
-    if line:
-        yield line
+def _filled(declarators: Sequence[str]) -> Iterator[str]:
+    """One declaration on as few lines as fit."""
+    line = "constexpr uint32_t"
+    for number, each in enumerate(declarators):
+        piece = f" {each}{';' if number == len(declarators) - 1 else ','}"
+        if len(line + piece) > WIDTH:
+            yield line
+            line = f"   {piece}"
+        else:
+            line += piece
+    yield line

@@ -13,6 +13,8 @@ from attndsl.lowering.match.required_options import RequiredOption
 from attndsl.target import Architecture, Device
 from attndsl.tile.instructions.units import block_elements
 
+DEFAULT = "default"
+"""Why an option has the value it has if nobody asked for another."""
 GRANULE = 128
 """Keys that no row of a task sees are skipped at the front in whole multiples of this."""
 
@@ -137,11 +139,16 @@ def limits_of(options: Mapping[str, Named], device: Device) -> Iterator[tuple[Ex
         condition = (value >= bounds.low) & (value <= bounds.high)
         if bounds.multiple > 1:
             condition = condition & ((value % bounds.multiple) == 0)
-        yield condition, f"{name}: {bounds.text()}"
+        yield condition, f"limits of {name}"
     if {"rows", "max_rows"} <= options.keys():
         vectors = device.architecture.aiv_per_aic
-        text = f"rows: a divisor of max_rows / {vectors}, the rows of one vector core"
+        text = "rows divides the rows of a vector core"
         yield (options["max_rows"] // vectors % options["rows"]) == 0, text
+
+
+def multiple_of(option: str, device: Device) -> int:
+    """What every legal value of an option is a multiple of."""
+    return _ranges(device)[option].multiple
 
 
 def smaller(schedule: Schedule, stated: Mapping[str, object], architecture: Architecture) -> Schedule | None:
@@ -170,13 +177,19 @@ def describe(
     schedule: Schedule, stated: Mapping[str, object], required: Sequence[RequiredOption] = ()
 ) -> str:
     """The schedule as text, one option a line, with who chose it."""
-    values, reasons = asdict(schedule), {choice.name: choice for choice in required}
+    values, found = asdict(schedule), reasons(schedule, stated, required)
     width = max(len(field.name) for field in fields(schedule))
-    lines = []
-    for name, value in values.items():
-        by = "spec" if name in stated and stated[name] == value else "default"
-        if name in reasons:
+    return "\n".join(f"  {name:<{width}}  {value!s:<6} {found[name]}" for name, value in values.items())
+
+
+def reasons(
+    schedule: Schedule, stated: Mapping[str, object], required: Sequence[RequiredOption] = ()
+) -> dict[str, str]:
+    """Who chose each option: ``default``, ``spec``, or why the computation needs it."""
+    needed, found = {choice.name: choice for choice in required}, dict[str, str]()
+    for name, value in asdict(schedule).items():
+        found[name] = "spec" if name in stated and stated[name] == value else DEFAULT
+        if name in needed:
             instead = f", not {stated[name]} as in the spec" if stated.get(name, value) != value else ""
-            by = f"needed: {reasons[name].why} ({reasons[name].where}){instead}"
-        lines.append(f"  {name:<{width}}  {value!s:<6} {by}")
-    return "\n".join(lines)
+            found[name] = f"needed: {needed[name].why} ({needed[name].where}){instead}"
+    return found

@@ -9,17 +9,6 @@
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Schedule
- *   tile_k    512    default
- *   ring      3      spec
- *   rows      8      default
- *   base_n    128    default
- *   base_k    128    default
- *   slots     2      default
- *   max_rows  64     default
- *   split_kv  auto   spec
- *   cores     auto   spec
- *
  * Step t of an item, the cube running ahead:
  *   AIC  ScoreTile     tile t              raises kScoreRingReady
  *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
@@ -27,8 +16,7 @@
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does
- * not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronisation.
  */
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_D128_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_D128_H

@@ -16,11 +16,13 @@ constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised
 constexpr int64_t kWindowBefore = 24;  // keys of the tile before that windows reach back to
 
 // Schedule options. They may be edited within the limits that the assertions state.
-constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
+// Fixed options: slots 2, split_kv 1 (needed: row statistics are of all keys
+// (nsa_compress_attention.py:146)), cores auto.
+constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
+constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply (spec)
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
@@ -34,127 +36,102 @@ constexpr int64_t kBlockLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 12
 // lanes of a position: a tile and what is around it
 constexpr int64_t kWindowRow = kWindowBefore + kTileKeys + 8;
 
-static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0,
-    "tile_k: an integer from 64 to 1984, a multiple of 64");
-static_assert(kRing >= 2 && kRing <= 8, "ring: an integer from 2 to 8");
-static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
-    "rows: an integer from 8 to 64, a multiple of 8");
-static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0,
-    "base_n: an integer from 16 to 256, a multiple of 16");
-static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0,
-    "base_k: an integer from 16 to 256, a multiple of 16");
-static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0,
-    "max_rows: an integer from 16 to 128, a multiple of 16");
-static_assert(kMaxRows / 2 % kRowsPerStep == 0,
-    "rows: a divisor of max_rows / 2, the rows of one vector core");
+static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
+static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
+static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
+static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
+static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
+static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0, "limits of max_rows");
+static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
 static_assert(kTileKeys % 256 == 0, "tiles are whole multiples of 256 lanes");
 static_assert(kHeadDimBucket <= kBaseK, "one matrix multiply takes a whole head");
 static_assert(kValueDimBucket > kBaseN, "several matrix multiplies take the parts of a head");
 static_assert(kValueDimBucket % kBaseN == 0, "the parts of a head are alike");
 
-// Buffer map, in bytes: kX is where the first slot of buffer x begins, kXSlot the size of one slot.
+// Buffer map, in bytes: kXSlot is the size of one slot of buffer x, kX is where its first slot
+// begins.
 // UB
 constexpr uint32_t
-    kBlockNumber = 0, kBlockNumberSlot = kBlockLanes * 4,  // number of each lane's block
-    // block of each lane within its position
-    kLaneBlock = kBlockNumber + kBlockNumberSlot, kLaneBlockSlot = kBlockLanes * 4,
-    // bytes to the first key of each lane's block
-    kLaneOffset = kLaneBlock + kLaneBlockSlot, kLaneOffsetSlot = kBlockLanes * 4,
-    // the same, to compare
-    kLaneNumber = kLaneOffset + kLaneOffsetSlot, kLaneNumberSlot = kBlockLanes * 4,
-    // running maximum of each row
-    kRowMax = kLaneNumber + kLaneNumberSlot, kRowMaxSlot = kRowsPerVector * 4,
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = kRowsPerVector * 4,  // running sum of each row
-    // running weighted sum of each row
-    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = kRowsPerVector * kValueDimBucket * 4,
+    kBlockNumberSlot = kBlockLanes * 4,  // number of each lane's block
+    kLaneBlockSlot = kBlockLanes * 4,  // block of each lane within its position
+    kLaneOffsetSlot = kBlockLanes * 4,  // bytes to the first key of each lane's block
+    kLaneNumberSlot = kBlockLanes * 4,  // the same, to compare
+    kRowMaxSlot = kRowsPerVector * 4,  // running maximum of each row
+    kRowSumSlot = kRowsPerVector * 4,  // running sum of each row
+    kAccumulatorSlot = kRowsPerVector * kValueDimBucket * 4,  // running weighted sum of each row
     // 2 slots: scores of the rows, then exp(score - max)
-    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    // 2 slots: atten_mask of the positions
-    kAttenMaskBytes = kScore + 2 * kScoreSlot, kAttenMaskBytesSlot = kRowsPerStep * kTileKeys,
-    // atten_mask of a position in fp16, to compare
-    kAttenMaskHalf = kAttenMaskBytes + 2 * kAttenMaskBytesSlot, kAttenMaskHalfSlot = kTileKeys * 2,
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    kAttenMaskBytesSlot = kRowsPerStep * kTileKeys,  // 2 slots: atten_mask of the positions
+    kAttenMaskHalfSlot = kTileKeys * 2,  // atten_mask of a position in fp16, to compare
     // one bit a key: 1 keeps its score
-    kAttenMaskKeep = kAttenMaskHalf + kAttenMaskHalfSlot,
     kAttenMaskKeepSlot = kRowsPerStep * kTileKeys / 8 > 32 ? kRowsPerStep * kTileKeys / 8 : 32,
-    // reduction over the tile, one repeat a row
-    kLanes = kAttenMaskKeep + kAttenMaskKeepSlot, kLanesSlot = kRowsPerStep * kRepeatLanes * 4,
-    // maximum or sum of each row of the tile
-    kTileStat = kLanes + kLanesSlot, kTileStatSlot = kRowsPerStep * 4,
-    // running maximum including the tile
-    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = kRowsPerStep * 4,
-    // exp(old max - new max) of the tiles in flight
-    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = kRing * kRowsPerVector * 4,
-    // a row statistic, one block a row
-    kRowBlocks = kRescale + kRescaleSlot, kRowBlocksSlot = kRowsPerStep * 8 * 4,
+    kLanesSlot = kRowsPerStep * kRepeatLanes * 4,  // reduction over the tile, one repeat a row
+    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
+    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kRowBlocksSlot = kRowsPerStep * 8 * 4,  // a row statistic, one block a row
     // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = kRowsPerStep * kTileKeys * 2,
+    kProbSlot = kRowsPerStep * kTileKeys * 2,
     // 2 slots: weighted sum of one tile or split
-    kPartial = kProb + 2 * kProbSlot, kPartialSlot = kRowsPerStep * kValueDimBucket * 4,
-    // 2 slots: a row statistic, one block a row
-    kLeavingStatistic = kPartial + 2 * kPartialSlot, kLeavingStatisticSlot = kRowsPerStep * 8 * 4,
+    kPartialSlot = kRowsPerStep * kValueDimBucket * 4,
+    kLeavingStatisticSlot = kRowsPerStep * 8 * 4,  // 2 slots: a row statistic, one block a row
     // 2 slots: finished rows in the dtype of the result
-    kResult = kLeavingStatistic + 2 * kLeavingStatisticSlot,
     kResultSlot = kRowsPerStep * kValueDimBucket * 2,
     // probabilities of a tile summed over heads, behind the last keys of the tile before
-    kWindow = kResult + 2 * kResultSlot,
     kWindowSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * kWindowRow * 4,
-    // score of each lane's block
-    kBlockScore = (kWindow + kWindowSlot + 127) / 128 * 128, kBlockScoreSlot = kBlockLanes * 4,
-    // blocks of a tile, sorted in groups
-    kBlockRecords = (kBlockScore + kBlockScoreSlot + 255) / 256 * 256,
-    kBlockRecordsSlot = kBlockLanes * 2 * 4,
+    kBlockScoreSlot = kBlockLanes * 4,  // score of each lane's block
+    kBlockRecordsSlot = kBlockLanes * 2 * 4,  // blocks of a tile, sorted in groups
     // best blocks of each position, sorted records
-    kBest = kBlockRecords + kBlockRecordsSlot,
     kBestSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * 32 * 2 * 4,
-    kBlockTerm = kBest + kBestSlot, kBlockTermSlot = kBlockLanes * 4,  // one term of the scores
-    // one bit a lane
-    kBlockBits = kBlockTerm + kBlockTermSlot,
-    kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32,
-    kMerged = kBlockBits + kBlockBitsSlot, kMergedSlot = 1024,  // best blocks and new ones
-    // 2 slots: numbers of the best blocks
-    kSelected = kMerged + kMergedSlot, kSelectedSlot = kBlockLanes * 4,
-    kUbEnd = kSelected + 2 * kSelectedSlot;
+    kBlockTermSlot = kBlockLanes * 4,  // one term of the scores
+    kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32,  // one bit a lane
+    kMergedSlot = 1024,  // best blocks and new ones
+    kSelectedSlot = kBlockLanes * 4;  // 2 slots: numbers of the best blocks
+constexpr uint32_t kBlockNumber = 0, kLaneBlock = kBlockNumber + kBlockNumberSlot,
+    kLaneOffset = kLaneBlock + kLaneBlockSlot, kLaneNumber = kLaneOffset + kLaneOffsetSlot,
+    kRowMax = kLaneNumber + kLaneNumberSlot, kRowSum = kRowMax + kRowMaxSlot,
+    kAccumulator = kRowSum + kRowSumSlot, kScore = kAccumulator + kAccumulatorSlot,
+    kAttenMaskBytes = kScore + 2 * kScoreSlot,
+    kAttenMaskHalf = kAttenMaskBytes + 2 * kAttenMaskBytesSlot,
+    kAttenMaskKeep = kAttenMaskHalf + kAttenMaskHalfSlot,
+    kLanes = kAttenMaskKeep + kAttenMaskKeepSlot, kTileStat = kLanes + kLanesSlot,
+    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
+    kRowBlocks = kRescale + kRescaleSlot, kProb = kRowBlocks + kRowBlocksSlot,
+    kPartial = kProb + 2 * kProbSlot, kLeavingStatistic = kPartial + 2 * kPartialSlot,
+    kResult = kLeavingStatistic + 2 * kLeavingStatisticSlot, kWindow = kResult + 2 * kResultSlot,
+    kBlockScore = (kWindow + kWindowSlot + 127) / 128 * 128,
+    kBlockRecords = (kBlockScore + kBlockScoreSlot + 255) / 256 * 256,
+    kBest = kBlockRecords + kBlockRecordsSlot, kBlockTerm = kBest + kBestSlot,
+    kBlockBits = kBlockTerm + kBlockTermSlot, kMerged = kBlockBits + kBlockBitsSlot,
+    kSelected = kMerged + kMergedSlot, kUbEnd = kSelected + 2 * kSelectedSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert((kBlockNumberSlot | kLaneBlockSlot | kLaneOffsetSlot | kLaneNumberSlot | kRowMaxSlot |
-        kRowSumSlot | kAccumulatorSlot | kScoreSlot | kAttenMaskBytesSlot | kAttenMaskHalfSlot |
-        kAttenMaskKeepSlot | kLanesSlot | kTileStatSlot | kNewMaxSlot | kRescaleSlot |
-        kRowBlocksSlot | kProbSlot | kPartialSlot | kLeavingStatisticSlot | kResultSlot |
-        kWindowSlot | kBlockScoreSlot | kBlockRecordsSlot | kBestSlot | kBlockTermSlot |
-        kBlockBitsSlot | kMergedSlot | kSelectedSlot) % 32 == 0,
-    "slots of UB are aligned");
+static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = kMaxRows * kHeadDimBucket * 2,  // query rows of the task, Nz
-    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
-    // 2 slots: probabilities of a key tile, Nz
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = kMaxRows * kTileKeys * 2,
-    // 2 slots: value block, Nz
-    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = kValueBlock * 2,
+    kQueryL1Slot = kMaxRows * kHeadDimBucket * 2,  // query rows of the task, Nz
+    kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
+    kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
+    kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
+constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + kQueryL1Slot,
+    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
-static_assert((kQueryL1Slot | kKeyL1Slot | kProbL1Slot | kValueL1Slot) % 32 == 0,
-    "slots of L1 are aligned");
 // L0A
-constexpr uint32_t
-    kLeftL0 = 0, kLeftL0Slot = kMaxRows * kBaseK * 2,  // 2 slots: left operand, Zz
-    kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
+constexpr uint32_t kLeftL0Slot = kMaxRows * kBaseK * 2;  // 2 slots: left operand, Zz
+constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
-static_assert((kLeftL0Slot) % 512 == 0, "slots of L0A are aligned");
 // L0B
-constexpr uint32_t
-    // 2 slots: right operand, Zn
-    kRightL0 = 0, kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2,
-    kL0bEnd = kRightL0 + 2 * kRightL0Slot;
+// 2 slots: right operand, Zn
+constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
+constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
 static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
-static_assert((kRightL0Slot) % 512 == 0, "slots of L0B are aligned");
 // L0C
 constexpr uint32_t
-    kScoreL0 = 0, kScoreL0Slot = kMaxRows * kBaseN * 4,  // 2 slots: scores of a key block, Nz
-    // 2 slots: weighted sum of values, Nz
-    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = kMaxRows * kBaseN * 4,
+    kScoreL0Slot = kMaxRows * kBaseN * 4,  // 2 slots: scores of a key block, Nz
+    kOutL0Slot = kMaxRows * kBaseN * 4;  // 2 slots: weighted sum of values, Nz
+constexpr uint32_t kScoreL0 = 0, kOutL0 = kScoreL0 + 2 * kScoreL0Slot,
     kL0cEnd = kOutL0 + 2 * kOutL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
-static_assert((kScoreL0Slot | kOutL0Slot) % 1024 == 0, "slots of L0C are aligned");
 
 }  // namespace nsa_compress_attention_d128_e128_atten_mask
 

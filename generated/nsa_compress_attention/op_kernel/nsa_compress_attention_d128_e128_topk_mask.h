@@ -11,17 +11,6 @@
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Schedule
- *   tile_k    512    default
- *   ring      3      default
- *   rows      8      default
- *   base_n    64     spec
- *   base_k    128    default
- *   slots     2      default
- *   max_rows  128    spec
- *   split_kv  1      needed: row statistics are of all keys (nsa_compress_attention.py:146)
- *   cores     auto   default
- *
  * Step t of an item, the cube running ahead:
  *   AIC  ScoreTile     tile t              raises kScoreRingReady
  *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
@@ -34,8 +23,7 @@
  *   kScoreAgainRingFree
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does
- * not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronisation.
  */
 #ifndef ATTNDSL_NSA_COMPRESS_ATTENTION_D128_E128_TOPK_MASK_H
 #define ATTNDSL_NSA_COMPRESS_ATTENTION_D128_E128_TOPK_MASK_H

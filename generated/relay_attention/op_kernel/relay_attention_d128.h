@@ -9,17 +9,6 @@
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Schedule
- *   tile_k    512    default
- *   ring      3      default
- *   rows      8      default
- *   base_n    64     spec
- *   base_k    128    default
- *   slots     2      default
- *   max_rows  128    spec
- *   split_kv  auto   default
- *   cores     auto   default
- *
  * Step t of an item, the cube running ahead:
  *   over key:
  *   AIC  ScoreTile     tile t              raises kScoreRingKeyReady
@@ -35,8 +24,7 @@
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingKeyShareReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does
- * not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronisation.
  */
 #ifndef ATTNDSL_RELAY_ATTENTION_D128_H
 #define ATTNDSL_RELAY_ATTENTION_D128_H

@@ -14,17 +14,6 @@
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Schedule
- *   tile_k    512    default
- *   ring      3      default
- *   rows      8      default
- *   base_n    128    default
- *   base_k    128    default
- *   slots     1      default
- *   max_rows  64     default
- *   split_kv  auto   default
- *   cores     auto   default
- *
  * Step t of an item, the cube running ahead:
  *   AIC  ScoreTile     tile t              raises kScoreRingReady
  *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
@@ -32,8 +21,7 @@
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does
- * not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronisation.
  */
 #ifndef ATTNDSL_SELF_ATTENTION_D128_E128_ATTENTIONMASK_INPUTLAYOUT_BNSD_QUERY_BNSD_MASKTYPE_NORM_H
 #define ATTNDSL_SELF_ATTENTION_D128_E128_ATTENTIONMASK_INPUTLAYOUT_BNSD_QUERY_BNSD_MASKTYPE_NORM_H

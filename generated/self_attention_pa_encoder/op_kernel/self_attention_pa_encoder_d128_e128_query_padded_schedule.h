@@ -15,6 +15,7 @@ constexpr int64_t kValueDimBucket = 128;  // head size of values and results, pa
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
+// Fixed options: slots 2, split_kv auto, cores auto.
 constexpr int64_t kMaxRows = 64;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
@@ -29,106 +30,86 @@ constexpr int64_t kValueBlock = kBaseK * kValueDimBucket;  // elements of a bloc
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 
-static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0,
-    "tile_k: an integer from 64 to 1984, a multiple of 64");
-static_assert(kRing >= 2 && kRing <= 8, "ring: an integer from 2 to 8");
-static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
-    "rows: an integer from 8 to 64, a multiple of 8");
-static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0,
-    "base_n: an integer from 16 to 256, a multiple of 16");
-static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0,
-    "base_k: an integer from 16 to 256, a multiple of 16");
-static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0,
-    "max_rows: an integer from 16 to 128, a multiple of 16");
-static_assert(kMaxRows / 2 % kRowsPerStep == 0,
-    "rows: a divisor of max_rows / 2, the rows of one vector core");
+static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
+static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
+static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
+static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
+static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
+static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0, "limits of max_rows");
+static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
 static_assert(kHeadDimBucket <= kBaseK, "one matrix multiply takes a whole head");
 static_assert(kValueDimBucket <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: kX is where the first slot of buffer x begins, kXSlot the size of one slot.
+// Buffer map, in bytes: kXSlot is the size of one slot of buffer x, kX is where its first slot
+// begins.
 // UB
 constexpr uint32_t
-    kRowMax = 0, kRowMaxSlot = kRowsPerVector * 4,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = kRowsPerVector * 4,  // running sum of each row
-    // running weighted sum of each row
-    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = kRowsPerVector * kValueDimBucket * 4,
+    kRowMaxSlot = kRowsPerVector * 4,  // running maximum of each row
+    kRowSumSlot = kRowsPerVector * 4,  // running sum of each row
+    kAccumulatorSlot = kRowsPerVector * kValueDimBucket * 4,  // running weighted sum of each row
     // 2 slots: scores of the rows, then exp(score - max)
-    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    // reduction over the tile, one repeat a row
-    kLanes = kScore + 2 * kScoreSlot, kLanesSlot = kRowsPerStep * kRepeatLanes * 4,
-    // maximum or sum of each row of the tile
-    kTileStat = kLanes + kLanesSlot, kTileStatSlot = kRowsPerStep * 4,
-    // running maximum including the tile
-    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = kRowsPerStep * 4,
-    // exp(old max - new max) of the tiles in flight
-    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = kRing * kRowsPerVector * 4,
-    // a row statistic, one block a row
-    kRowBlocks = kRescale + kRescaleSlot, kRowBlocksSlot = kRowsPerStep * 8 * 4,
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    kLanesSlot = kRowsPerStep * kRepeatLanes * 4,  // reduction over the tile, one repeat a row
+    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
+    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kRowBlocksSlot = kRowsPerStep * 8 * 4,  // a row statistic, one block a row
     // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = kRowsPerStep * kTileKeys * 2,
+    kProbSlot = kRowsPerStep * kTileKeys * 2,
     // 2 slots: weighted sum of one tile or split
-    kPartial = kProb + 2 * kProbSlot, kPartialSlot = kRowsPerStep * kValueDimBucket * 4,
+    kPartialSlot = kRowsPerStep * kValueDimBucket * 4,
     // 2 slots: finished rows in the dtype of the result
-    kResult = kPartial + 2 * kPartialSlot, kResultSlot = kRowsPerStep * kValueDimBucket * 2,
-    // 2 slots: row maxima of a partial, one block a row
-    kLeavingMax = kResult + 2 * kResultSlot, kLeavingMaxSlot = kRowsPerStep * 8 * 4,
-    // 2 slots: row sums of a partial, one block a row
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = kRowsPerStep * 8 * 4,
-    // maximum of the merged rows
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = kRowsPerStep * 8 * 4,
-    // sum of the merged rows
-    kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = kRowsPerStep * 8 * 4,
+    kResultSlot = kRowsPerStep * kValueDimBucket * 2,
+    kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
+    kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
+    kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
+    kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = kRowsPerStep * 8 * 4,
-    // 2 slots: row sum of one partial
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = kRowsPerStep * 8 * 4,
-    // maximum including the partial
-    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,
-    // exp(old max - new max) of the merged rows
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = kRowsPerStep * 8 * 4,
-    kZeroWide = kMergedRescale + kMergedRescaleSlot, kZeroWideSlot = 4096,  // zeros
-    kZeroRows = kZeroWide + kZeroWideSlot, kZeroRowsSlot = 2048,  // rows of zeros
+    kPartMaxSlot = kRowsPerStep * 8 * 4,
+    kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
+    kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
+    kMergedRescaleSlot = kRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
+    kZeroWideSlot = 4096,  // zeros
+    kZeroRowsSlot = 2048;  // rows of zeros
+constexpr uint32_t kRowMax = 0, kRowSum = kRowMax + kRowMaxSlot,
+    kAccumulator = kRowSum + kRowSumSlot, kScore = kAccumulator + kAccumulatorSlot,
+    kLanes = kScore + 2 * kScoreSlot, kTileStat = kLanes + kLanesSlot,
+    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
+    kRowBlocks = kRescale + kRescaleSlot, kProb = kRowBlocks + kRowBlocksSlot,
+    kPartial = kProb + 2 * kProbSlot, kResult = kPartial + 2 * kPartialSlot,
+    kLeavingMax = kResult + 2 * kResultSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
+    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
+    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kZeroWide = kMergedRescale + kMergedRescaleSlot, kZeroRows = kZeroWide + kZeroWideSlot,
     kUbEnd = kZeroRows + kZeroRowsSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert(
-    (kRowMaxSlot | kRowSumSlot | kAccumulatorSlot | kScoreSlot | kLanesSlot | kTileStatSlot |
-        kNewMaxSlot | kRescaleSlot | kRowBlocksSlot | kProbSlot | kPartialSlot | kResultSlot |
-        kLeavingMaxSlot | kLeavingSumSlot | kMergedMaxSlot | kMergedSumSlot | kPartMaxSlot |
-        kPartSumSlot | kNewMaxBlocksSlot | kMergedRescaleSlot | kZeroWideSlot | kZeroRowsSlot) % 32 == 0,
-    "slots of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = kMaxRows * kHeadDimBucket * 2,  // query rows of the task, Nz
-    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
-    // 2 slots: probabilities of a key tile, Nz
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = kMaxRows * kTileKeys * 2,
-    // 2 slots: value block, Nz
-    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = kValueBlock * 2,
+    kQueryL1Slot = kMaxRows * kHeadDimBucket * 2,  // query rows of the task, Nz
+    kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
+    kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
+    kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
+constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + kQueryL1Slot,
+    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
-static_assert((kQueryL1Slot | kKeyL1Slot | kProbL1Slot | kValueL1Slot) % 32 == 0,
-    "slots of L1 are aligned");
 // L0A
-constexpr uint32_t
-    kLeftL0 = 0, kLeftL0Slot = kMaxRows * kBaseK * 2,  // 2 slots: left operand, Zz
-    kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
+constexpr uint32_t kLeftL0Slot = kMaxRows * kBaseK * 2;  // 2 slots: left operand, Zz
+constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
-static_assert((kLeftL0Slot) % 512 == 0, "slots of L0A are aligned");
 // L0B
-constexpr uint32_t
-    // 2 slots: right operand, Zn
-    kRightL0 = 0, kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2,
-    kL0bEnd = kRightL0 + 2 * kRightL0Slot;
+// 2 slots: right operand, Zn
+constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
+constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
 static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
-static_assert((kRightL0Slot) % 512 == 0, "slots of L0B are aligned");
 // L0C
 constexpr uint32_t
-    kScoreL0 = 0, kScoreL0Slot = kMaxRows * kBaseN * 4,  // 2 slots: scores of a key block, Nz
-    // 2 slots: weighted sum of values, Nz
-    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = kMaxRows * kValueDimBucket * 4,
+    kScoreL0Slot = kMaxRows * kBaseN * 4,  // 2 slots: scores of a key block, Nz
+    kOutL0Slot = kMaxRows * kValueDimBucket * 4;  // 2 slots: weighted sum of values, Nz
+constexpr uint32_t kScoreL0 = 0, kOutL0 = kScoreL0 + 2 * kScoreL0Slot,
     kL0cEnd = kOutL0 + 2 * kOutL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
-static_assert((kScoreL0Slot | kOutL0Slot) % 1024 == 0, "slots of L0C are aligned");
 
 }  // namespace self_attention_pa_encoder_d128_e128_query_padded
 
