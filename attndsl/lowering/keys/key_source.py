@@ -16,7 +16,7 @@ from attndsl.expr import Expr, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization
-from attndsl.lowering.rows.batch_extents import batch_scalar
+from attndsl.lowering.rows.batch_extents import batch_count
 from attndsl.lowering.rows.row_segments import RowSegment, ToSegment, load_matrix
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions.cube import fractal_depth
@@ -97,12 +97,12 @@ class KeySource(ABC):
 
     def rows_or_all(self, emit: Emitter, valid: nodes.Node | None) -> Expr:
         """The valid rows of the batch row; all where ``valid`` is None or left out of a call."""
-        return batch_scalar(emit, valid, self.all_rows(emit))
+        return batch_count(emit, valid, self.all_rows(emit))
 
     def all_rows(self, emit: Emitter) -> Expr:
         """The rows of the batch row when nothing tells how many are valid."""
         return emit.inventory.field(
-            emit.label("keyCapacity"), self.capacity(emit), "keys of a row when no lengths are given"
+            emit.label("keyCapacity"), self.capacity(emit), "keys of a row, at most"
         )
 
 

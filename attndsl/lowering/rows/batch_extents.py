@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr import Expr, Load, Symbol, select
+from attndsl.expr import Expr, Load, Symbol, minimum, select
 from attndsl.expr.reductions import Fold
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
@@ -25,6 +25,19 @@ def batch_scalar(emit: Emitter, node: nodes.Node | None, default: Expr) -> Expr:
     if isinstance(node, nodes.Scalar):
         return emit.in_kernel(node.value, {"b": BATCH})
     raise NotLowered(type(node).__name__, node.where)
+
+
+def batch_count(emit: Emitter, node: nodes.Node | None, most: Expr) -> Expr:
+    """How many rows, positions or blocks a batch row has: :func:`batch_scalar`, ``most`` if nothing tells.
+
+    The host has not seen what tensors on the device hold. A core takes no entry above ``most``, the size of
+    the tensors, so that a wrong one reads nothing outside of them.
+    """
+    if isinstance(node, nodes.Input) and node.optional:
+        return select(emit.count(node.name) == 0, most, minimum(emit.entry(node.name, BATCH), most))
+    found = batch_scalar(emit, node, most)
+    reads = any(isinstance(part, Load | Fold) for part in found.walk())
+    return minimum(found, most) if reads else found
 
 
 def packed_start(

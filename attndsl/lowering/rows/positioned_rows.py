@@ -27,7 +27,7 @@ from attndsl.lowering.emit.loop_scalars import (
     ROW_FRACTALS,
     TASK,
 )
-from attndsl.lowering.rows.batch_extents import batch_scalar, packed_start
+from attndsl.lowering.rows.batch_extents import batch_count, packed_start
 from attndsl.lowering.rows.row_space import RowRun, RowSpace
 from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -76,7 +76,7 @@ class PositionedRows(RowSpace):
     def query_count(self, emit: Emitter) -> Expr:
         """Queries of the batch row."""
         longest = emit.host(emit.signature.extents["Q"], "query positions of the longest batch row")
-        return batch_scalar(emit, self.valid, longest)
+        return batch_count(emit, self.valid, longest)
 
     # Tasks ----------------------------------------------------------------------------------------------
 

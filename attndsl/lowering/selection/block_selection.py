@@ -32,7 +32,7 @@ from attndsl.lowering.emit.row_operations import C0, broadcast, row_blocks
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import score_ring
-from attndsl.lowering.rows.batch_extents import batch_scalar
+from attndsl.lowering.rows.batch_extents import batch_count
 from attndsl.lowering.selection.block_scores import add_row, next_window, number_lanes, take_blocks
 from attndsl.lowering.selection.selection_buffers import (
     KEPT,
@@ -88,7 +88,7 @@ def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
     )
     return seq(
         own_positions(),
-        Let(symbol=TOTAL_BLOCKS, value=batch_scalar(context, node.length, capacity), where=node.where),
+        Let(symbol=TOTAL_BLOCKS, value=batch_count(context, node.length, capacity), where=node.where),
         Let(symbol=_TILES, value=ceil_div(maximum(0, keys), tile)),
         _stage(context, "StartSelection", "Nothing is among the best yet.", start),
         again,

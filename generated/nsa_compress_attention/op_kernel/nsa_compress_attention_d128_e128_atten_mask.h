@@ -233,8 +233,9 @@ private:
             WriteRows(firstHead, heads, firstQuery, firstToken, rowBegin, rows);
             const int64_t corePositions = rows / heads;
             const int64_t totalBlocks =
-                actualSelSeqKvlenGm_.GetValue(batch)
-                    - (batch == 0 ? 0 : actualSelSeqKvlenGm_.GetValue(batch - 1));
+                MinOf(actualSelSeqKvlenGm_.GetValue(batch)
+                    - (batch == 0 ? 0 : actualSelSeqKvlenGm_.GetValue(batch - 1)),
+                    tiling_.longestBlocks);
             const int64_t selectionTiles =
                 CeilDiv(MaxOf(0, tiling_.windowStep * (totalBlocks - 1) + tiling_.windowLast + 1),
                     kTileKeys);
@@ -278,15 +279,17 @@ private:
         const int64_t heads =
             MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
         const int64_t queryLength =
-            actualSeqQlenGm_.GetValue(batch)
-                - (batch == 0 ? 0 : actualSeqQlenGm_.GetValue(batch - 1));
+            MinOf(actualSeqQlenGm_.GetValue(batch)
+                - (batch == 0 ? 0 : actualSeqQlenGm_.GetValue(batch - 1)),
+                tiling_.S1);
         const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
         const int64_t taskRows = heads * queries;
         const int64_t firstToken = batch == 0 ? 0 : actualSeqQlenGm_.GetValue(batch - 1);
         const int64_t keyEnd =
-            actualCmpSeqKvlenGm_.GetValue(batch)
-                - (batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1));
+            MinOf(actualCmpSeqKvlenGm_.GetValue(batch)
+                - (batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1)),
+                tiling_.keyCapacity);
         const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);

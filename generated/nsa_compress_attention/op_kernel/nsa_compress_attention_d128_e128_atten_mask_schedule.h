@@ -16,7 +16,7 @@ constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised
 constexpr int64_t kWindowBefore = 24;  // keys of the tile before that windows reach back to
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Fixed options: slots 2, split_kv 1 (needed: row statistics are of all keys
+// Options that are no constants: slots 2, split_kv 1 (needed: row statistics are of all keys
 // (nsa_compress_attention.py:146)), cores auto.
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -48,8 +48,7 @@ static_assert(kHeadDimBucket <= kBaseK, "one matrix multiply takes a whole head"
 static_assert(kValueDimBucket > kBaseN, "several matrix multiplies take the parts of a head");
 static_assert(kValueDimBucket % kBaseN == 0, "the parts of a head are alike");
 
-// Buffer map, in bytes: kXSlot is the size of one slot of buffer x, kX is where its first slot
-// begins.
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
     kBlockNumberSlot = kBlockLanes * 4,  // number of each lane's block

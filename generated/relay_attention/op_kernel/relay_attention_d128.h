@@ -184,8 +184,9 @@ private:
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvSeqLenGm_.GetValue(batch)
-                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
+                MinOf(kvSeqLenGm_.GetValue(batch)
+                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
+                    tiling_.keyCapacityKey);
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -233,7 +234,10 @@ private:
             const int64_t batch = members > 0 ? memberRows_[0] : 0;
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvShareMapOfBatch < 0 ? 0 : kvShareLenGm_.GetValue(kvShareMapOfBatch);
+                kvShareMapOfBatch < 0
+                    ? 0
+                    : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
+                        tiling_.keyCapacityKeyShare);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -296,8 +300,9 @@ private:
             const int64_t taskRows = heads;
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvSeqLenGm_.GetValue(batch)
-                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
+                MinOf(kvSeqLenGm_.GetValue(batch)
+                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
+                    tiling_.keyCapacityKey);
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -345,7 +350,10 @@ private:
             const int64_t batch = members > 0 ? memberRows_[0] : 0;
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvShareMapOfBatch < 0 ? 0 : kvShareLenGm_.GetValue(kvShareMapOfBatch);
+                kvShareMapOfBatch < 0
+                    ? 0
+                    : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
+                        tiling_.keyCapacityKeyShare);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);

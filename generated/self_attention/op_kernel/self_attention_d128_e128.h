@@ -261,12 +261,12 @@ private:
         const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         const int64_t heads =
             MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t queryLength = seqLenGm_.GetValue(batch);
+        const int64_t queryLength = MinOf(seqLenGm_.GetValue(batch), tiling_.qRows);
         const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
         const int64_t taskRows = heads * queries;
         const int64_t firstToken = RowsBefore(batch);
-        const int64_t keyEnd = tokenOffsetGm_.GetValue(batch);
+        const int64_t keyEnd = MinOf(tokenOffsetGm_.GetValue(batch), tiling_.keyCapacity);
         const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);

@@ -273,11 +273,11 @@ private:
         const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         const int64_t heads =
             MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t queryLength = seqLenGm_.GetValue(batch);
+        const int64_t queryLength = MinOf(seqLenGm_.GetValue(batch), tiling_.positions);
         const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
         const int64_t taskRows = heads * queries;
-        const int64_t keyEnd = tokenOffsetGm_.GetValue(batch);
+        const int64_t keyEnd = MinOf(tokenOffsetGm_.GetValue(batch), tiling_.keyCapacity);
         const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -812,7 +812,7 @@ private:
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t batch = unit / stepsPerToken / tiling_.positions;
             const int64_t queryIndex = unit / stepsPerToken % tiling_.positions;
-            if (seqLenGm_.GetValue(batch) > queryIndex) {
+            if (MinOf(seqLenGm_.GetValue(batch), tiling_.positions) > queryIndex) {
                 Duplicate(mergedMax_, float(kLowest), chunk * 8);
                 Duplicate(mergedSum_, float(0), chunk * 8);
                 WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
@@ -899,7 +899,7 @@ private:
              token += blockCount_ * 2) {
             const int64_t batch = token / tiling_.positions;
             const int64_t queryIndex = token % tiling_.positions;
-            if (seqLenGm_.GetValue(batch) <= queryIndex) {
+            if (MinOf(seqLenGm_.GetValue(batch), tiling_.positions) <= queryIndex) {
                 for (int64_t r0 = 0; r0 < tiling_.queryHeads; r0 += kRowsPerStep) {
                     const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
                     const int64_t head = r0;

@@ -15,7 +15,7 @@ constexpr int64_t kValueDimBucket = 128;  // head size of values and results, pa
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Fixed options: slots 2, split_kv auto, cores auto.
+// Options that are no constants: slots 2, split_kv auto, cores auto.
 constexpr int64_t kMaxRows = 64;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
@@ -40,8 +40,7 @@ static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vect
 static_assert(kHeadDimBucket <= kBaseK, "one matrix multiply takes a whole head");
 static_assert(kValueDimBucket <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: kXSlot is the size of one slot of buffer x, kX is where its first slot
-// begins.
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
     kQueryPartSlot = 8192,  // a part of the queries

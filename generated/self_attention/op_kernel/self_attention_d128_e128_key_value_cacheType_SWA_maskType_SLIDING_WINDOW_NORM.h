@@ -168,14 +168,14 @@ private:
         AwaitScaledQuery();
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, keyBegin,
+                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyBegin,
                 tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles] =
                 DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t newKeyStart = firstToken;
-            const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - queryLength, 0);
+            const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenOfBatch, 0);
             const int64_t newValueStart = firstToken;
-            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - queryLength, 0);
+            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenOfBatch, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -225,7 +225,7 @@ private:
         ReleaseScaledQuery();
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, keyBegin,
+                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyBegin,
                 tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles] =
                 DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
@@ -271,9 +271,9 @@ private:
 
     // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
-        int64_t firstQuery, queries, taskRows, firstToken, keyBegin, tokenOffsetOfBatch, keyEnd;
-        int64_t tileTotal, tilesPerSplit, firstTile, tiles;
+        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, seqLenOfBatch;
+        int64_t queryLength, firstQuery, queries, taskRows, firstToken, keyBegin, tokenOffsetOfBatch;
+        int64_t keyEnd, tileTotal, tilesPerSplit, firstTile, tiles;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
@@ -287,7 +287,8 @@ private:
         const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         const int64_t heads =
             MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t queryLength = seqLenGm_.GetValue(batch);
+        const int64_t seqLenOfBatch = seqLenGm_.GetValue(batch);
+        const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
         const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
         const int64_t taskRows = heads * queries;
@@ -295,14 +296,16 @@ private:
         const int64_t keyBegin = MaxOf(0, firstQuery - tiling_.windowSize + 1) / 128 * 128;
         const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
         const int64_t keyEnd =
-            MaxOf(MinOf(tokenOffsetOfBatch, MaxOf(0, firstQuery + queries)), keyBegin);
+            MaxOf(MinOf(MinOf(tokenOffsetOfBatch, tiling_.keyCapacity), MaxOf(0, firstQuery
+                + queries)),
+                keyBegin);
         const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd - keyBegin, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength,
-            firstQuery, queries, taskRows, firstToken, keyBegin, tokenOffsetOfBatch, keyEnd,
-            tileTotal, tilesPerSplit, firstTile, tiles};
+        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyBegin,
+            tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles};
     }
 
     __aicore__ inline int64_t RowsBefore(int64_t extent)
@@ -1011,7 +1014,8 @@ private:
             const int64_t newKeyStart = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
-            const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - keyPosition);
+            const int64_t newRows =
+                MaxOf(0, MinOf(tokenOffsetOfBatch, tiling_.keyCapacity) - keyPosition);
             for (int64_t newRow = MaxOf(0, newRows - tiling_.windowSize) + blockIndex_ * 2
                 + subBlock_;
                  newRow < newRows;
@@ -1045,7 +1049,8 @@ private:
             const int64_t newValueStart = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
-            const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - valuePosition);
+            const int64_t newRows =
+                MaxOf(0, MinOf(tokenOffsetOfBatch, tiling_.keyCapacity) - valuePosition);
             for (int64_t newRow = MaxOf(0, newRows - tiling_.windowSize) + blockIndex_ * 2
                 + subBlock_;
                  newRow < newRows;

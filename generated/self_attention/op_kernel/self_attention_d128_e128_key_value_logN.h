@@ -166,13 +166,14 @@ private:
         AwaitScaledQuery();
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken,
+                tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles] =
+                DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t newKeyStart = firstToken;
-            const int64_t keyPosition = MaxOf(keyEnd - queryLength, 0);
+            const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenOfBatch, 0);
             const int64_t newValueStart = firstToken;
-            const int64_t valuePosition = MaxOf(keyEnd - queryLength, 0);
+            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenOfBatch, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -222,8 +223,9 @@ private:
         ReleaseScaledQuery();
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken,
+                tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles] =
+                DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
@@ -266,9 +268,9 @@ private:
 
     // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
-        int64_t firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit, firstTile;
-        int64_t tiles;
+        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, seqLenOfBatch;
+        int64_t queryLength, firstQuery, queries, taskRows, firstToken, tokenOffsetOfBatch, keyEnd;
+        int64_t tileTotal, tilesPerSplit, firstTile, tiles;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
@@ -282,19 +284,21 @@ private:
         const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         const int64_t heads =
             MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t queryLength = seqLenGm_.GetValue(batch);
+        const int64_t seqLenOfBatch = seqLenGm_.GetValue(batch);
+        const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
         const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
         const int64_t taskRows = heads * queries;
         const int64_t firstToken = RowsBefore(batch);
-        const int64_t keyEnd = tokenOffsetGm_.GetValue(batch);
+        const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
+        const int64_t keyEnd = MinOf(tokenOffsetOfBatch, tiling_.keyCapacity);
         const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength,
-            firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit, firstTile,
-            tiles};
+        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken,
+            tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles};
     }
 
     __aicore__ inline int64_t RowsBefore(int64_t extent)
@@ -948,7 +952,8 @@ private:
             const int64_t newKeyStart = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
-            const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - keyPosition);
+            const int64_t newRows =
+                MaxOf(0, MinOf(tokenOffsetOfBatch, tiling_.keyCapacity) - keyPosition);
             for (int64_t newRow = blockIndex_ * 2 + subBlock_;
                  newRow < newRows;
                  newRow += blockCount_ * 2) {
@@ -981,7 +986,8 @@ private:
             const int64_t newValueStart = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
-            const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - valuePosition);
+            const int64_t newRows =
+                MaxOf(0, MinOf(tokenOffsetOfBatch, tiling_.keyCapacity) - valuePosition);
             for (int64_t newRow = blockIndex_ * 2 + subBlock_;
                  newRow < newRows;
                  newRow += blockCount_ * 2) {

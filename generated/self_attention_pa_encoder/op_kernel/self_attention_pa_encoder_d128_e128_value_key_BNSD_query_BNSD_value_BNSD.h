@@ -149,8 +149,8 @@ private:
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit,
-                firstTile, tiles] = DecodeItem(item);
+                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal,
+                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(batch, firstHead, heads, firstQuery, queries, rowFractals, tiles);
@@ -193,8 +193,8 @@ private:
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit,
-                firstTile, tiles] = DecodeItem(item);
+                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal,
+                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
@@ -233,8 +233,9 @@ private:
 
     // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
-        int64_t firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles;
+        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, seqLenOfBatch;
+        int64_t queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit, firstTile;
+        int64_t tiles;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
@@ -248,18 +249,23 @@ private:
         const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         const int64_t heads =
             MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t queryLength = seqLenGm_.GetValue(batch);
+        const int64_t seqLenOfBatch = seqLenGm_.GetValue(batch);
+        const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.positions);
         const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
         const int64_t taskRows = heads * queries;
         const int64_t keyEnd =
-            tiling_.seqLenLayoutIs1 ? seqLenGm_.GetValue(tiling_.batchScalar + batch) : queryLength;
+            MinOf(tiling_.seqLenLayoutIs1
+                ? seqLenGm_.GetValue(tiling_.batchScalar + batch)
+                : seqLenOfBatch,
+                tiling_.keyCapacity);
         const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength,
-            firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles};
+        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            seqLenOfBatch, queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal,
+            tilesPerSplit, firstTile, tiles};
     }
 
     // Cube stages
@@ -702,7 +708,7 @@ private:
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t batch = unit / stepsPerToken / tiling_.positions;
             const int64_t queryIndex = unit / stepsPerToken % tiling_.positions;
-            if (seqLenGm_.GetValue(batch) > queryIndex) {
+            if (MinOf(seqLenGm_.GetValue(batch), tiling_.positions) > queryIndex) {
                 Duplicate(mergedMax_, float(kLowest), chunk * 8);
                 Duplicate(mergedSum_, float(0), chunk * 8);
                 WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
@@ -803,7 +809,7 @@ private:
              token += blockCount_ * 2) {
             const int64_t batch = token / tiling_.positions;
             const int64_t queryIndex = token % tiling_.positions;
-            if (seqLenGm_.GetValue(batch) <= queryIndex) {
+            if (MinOf(seqLenGm_.GetValue(batch), tiling_.positions) <= queryIndex) {
                 for (int64_t r0 = 0; r0 < tiling_.queryHeads; r0 += kRowsPerStep) {
                     const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
                     const int64_t head = r0;

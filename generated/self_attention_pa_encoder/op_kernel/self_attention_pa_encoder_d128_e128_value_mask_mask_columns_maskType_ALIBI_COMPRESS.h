@@ -148,8 +148,8 @@ private:
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyEnd,
+                tileTotal, tilesPerSplit, firstTile, tiles] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t keyStart =
                 KeysBefore(batch, tiling_.seqLenLayoutIs1, tiling_.batchScalar);
@@ -196,8 +196,8 @@ private:
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyEnd,
+                tileTotal, tilesPerSplit, firstTile, tiles] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
@@ -236,9 +236,9 @@ private:
 
     // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
-        int64_t firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit, firstTile;
-        int64_t tiles;
+        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, seqLenOfBatch;
+        int64_t queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal;
+        int64_t tilesPerSplit, firstTile, tiles;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
@@ -252,23 +252,24 @@ private:
         const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         const int64_t heads =
             MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t queryLength = seqLenGm_.GetValue(batch);
+        const int64_t seqLenOfBatch = seqLenGm_.GetValue(batch);
+        const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
         const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
         const int64_t taskRows = heads * queries;
         const int64_t firstToken = RowsBefore(batch);
         const int64_t keyEnd =
-            MinOf(tiling_.seqLenLayoutIs1
+            MinOf(MinOf(tiling_.seqLenLayoutIs1
                 ? seqLenGm_.GetValue(tiling_.batchScalar + batch)
-                : queryLength,
+                : seqLenOfBatch, tiling_.keyCapacity),
                 MaxOf(0, firstQuery + queries));
         const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength,
-            firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit, firstTile,
-            tiles};
+        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyEnd,
+            tileTotal, tilesPerSplit, firstTile, tiles};
     }
 
     __aicore__ inline int64_t RowsBefore(int64_t extent)

@@ -17,7 +17,7 @@ constexpr int64_t kValueDimBucket = 128;  // head size of values and results, pa
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Fixed options: slots 2, split_kv auto, cores auto.
+// Options that are no constants: slots 2, split_kv auto, cores auto.
 constexpr int64_t kMaxRows = 64;  // query rows of one task, at most
 // keys of one score tile (needed: a block of int8 probabilities (self_attention.py:560))
 constexpr int64_t kTileKeys = 128;
@@ -43,8 +43,7 @@ static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vect
 static_assert(kHeadDimBucket <= kBaseK, "one matrix multiply takes a whole head");
 static_assert(kValueDimBucket <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: kXSlot is the size of one slot of buffer x, kX is where its first slot
-// begins.
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
     kRowMaxSlot = kRowsPerVector * 4,  // running maximum of each row

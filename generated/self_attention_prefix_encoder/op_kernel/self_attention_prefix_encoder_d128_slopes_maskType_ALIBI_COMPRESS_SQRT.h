@@ -149,8 +149,9 @@ private:
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, kvSeqLenOfBatch, keyEnd,
-                tileTotal, tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken,
+                kvSeqLenOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles] =
+                DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
@@ -193,8 +194,9 @@ private:
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, kvSeqLenOfBatch, keyEnd,
-                tileTotal, tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken,
+                kvSeqLenOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles] =
+                DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
@@ -203,8 +205,8 @@ private:
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(firstHead, heads, queryLength, firstQuery, kvSeqLenOfBatch, keyEnd,
-                        firstTile, tile, rowBegin, rows);
+                    SoftmaxTile(firstHead, heads, seqLenOfBatch, firstQuery, kvSeqLenOfBatch,
+                        keyEnd, firstTile, tile, rowBegin, rows);
                 }
                 if (step >= kPrefetch) {
                     const int64_t tile = step - kPrefetch;
@@ -233,9 +235,9 @@ private:
 
     // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
-        int64_t firstQuery, queries, taskRows, firstToken, kvSeqLenOfBatch, keyEnd, tileTotal;
-        int64_t tilesPerSplit, firstTile, tiles;
+        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, seqLenOfBatch;
+        int64_t queryLength, firstQuery, queries, taskRows, firstToken, kvSeqLenOfBatch, keyEnd;
+        int64_t tileTotal, tilesPerSplit, firstTile, tiles;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
@@ -249,22 +251,23 @@ private:
         const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         const int64_t heads =
             MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t queryLength = seqLenGm_.GetValue(batch);
+        const int64_t seqLenOfBatch = seqLenGm_.GetValue(batch);
+        const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.maxOfSeqLen);
         const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
         const int64_t taskRows = heads * queries;
         const int64_t firstToken = RowsBefore(batch);
         const int64_t kvSeqLenOfBatch = kvSeqLenGm_.GetValue(batch);
         const int64_t keyEnd =
-            MinOf(kvSeqLenOfBatch,
-                MaxOf(0, kvSeqLenOfBatch - queryLength + firstQuery + queries - 1 + 1));
+            MinOf(MinOf(kvSeqLenOfBatch, tiling_.keyCapacity),
+                MaxOf(0, kvSeqLenOfBatch - seqLenOfBatch + firstQuery + queries - 1 + 1));
         const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength,
-            firstQuery, queries, taskRows, firstToken, kvSeqLenOfBatch, keyEnd, tileTotal,
-            tilesPerSplit, firstTile, tiles};
+        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, kvSeqLenOfBatch,
+            keyEnd, tileTotal, tilesPerSplit, firstTile, tiles};
     }
 
     __aicore__ inline int64_t RowsBefore(int64_t extent)
@@ -487,7 +490,7 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t firstHead, int64_t heads, int64_t queryLength,
+    __aicore__ inline void SoftmaxTile(int64_t firstHead, int64_t heads, int64_t seqLenOfBatch,
         int64_t firstQuery, int64_t kvSeqLenOfBatch, int64_t keyEnd, int64_t firstTile,
         int64_t tile, int64_t rowBegin, int64_t rows)
     {
@@ -546,7 +549,7 @@ private:
                 Muls(slopesWide_[row * kTileKeys], keyNumbers_, float(-1), RoundUp(keys, 64));
                 PipeBarrier<PIPE_V>();
                 Adds(slopesWide_[row * kTileKeys], slopesWide_[row * kTileKeys],
-                    float(kvSeqLenOfBatch - queryLength + queryIndex), RoundUp(keys, 64));
+                    float(kvSeqLenOfBatch - seqLenOfBatch + queryIndex), RoundUp(keys, 64));
                 PipeBarrier<PIPE_V>();
                 Maxs(slopesWide_[row * kTileKeys], slopesWide_[row * kTileKeys], float(0),
                     RoundUp(keys, 64));
@@ -562,7 +565,7 @@ private:
             PipeBarrier<PIPE_V>();
             Add(score, score, slopesWide_, span);
             // score = -inf where the query does not see the key  (self_attention.py:182)
-            if (kvSeqLenOfBatch - queryLength + firstQuery + (rowBegin + r0) / heads
+            if (kvSeqLenOfBatch - seqLenOfBatch + firstQuery + (rowBegin + r0) / heads
                 + 1 < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
@@ -571,7 +574,7 @@ private:
                         const int64_t fillBegin =
                             MinOf(keys,
                                 MaxOf(0,
-                                    kvSeqLenOfBatch - queryLength + queryIndex + 1 - firstKey));
+                                    kvSeqLenOfBatch - seqLenOfBatch + queryIndex + 1 - firstKey));
                         const int64_t fillEnd = keys;
                         int64_t fillLane = fillBegin;
                         if (fillLane % 64 != 0 && fillLane < fillEnd) {
