@@ -186,8 +186,9 @@ class Pipelined(Statement):
     """A loop whose stages run skewed: stage k works on iteration ``step - lags[k]``.
 
     Both core kinds run all steps; each runs its own stages, in the order given. ``back_pressure``: no ring
-    leads back to a writing core, so the reader sets a flag when a slot is free again. ``prefetch``: the
-    constant that is the deepest lag, by which the loop over steps names it.
+    leads back to a writing core, so the reader sets a flag when a slot is free again. ``prefetch``,
+    ``ring``: the constants that are the deepest lag and the slots of the rings, by which the kernel names
+    them.
     """
 
     var: Symbol
@@ -195,6 +196,7 @@ class Pipelined(Statement):
     stages: tuple[Stage, ...]
     lags: tuple[int, ...]
     prefetch: Named | None = None
+    ring: Named | None = None
     back_pressure: bool = False
 
     def children(self) -> tuple[Statement, ...]:

@@ -268,10 +268,13 @@ class Writer:
                     raise InternalError(f"stage {stage.name} uses {outer.pop().name}, a slot of its caller")
         taken = (symbol for name, symbol in free(stage).items() if name not in self._given)
         scalars = tuple(sorted(taken, key=lambda symbol: self._definitions.get(symbol.name, -1)))
-        if stage.name not in {function.name for function in self.functions}:
-            parameters = tuple(f"int64_t {scalar(symbol)}" for symbol in scalars)
-            lines = tuple(self._inside(stage.body, ()))
-            self.functions.append(Function(stage.name, stage.doc, parameters, lines, stage.part))
+        parameters = tuple(f"int64_t {scalar(symbol)}" for symbol in scalars)
+        made = Function(stage.name, stage.doc, parameters, tuple(self._inside(stage.body, ())), stage.part)
+        known = next((each for each in self.functions if each.name == stage.name), None)
+        if known is None:
+            self.functions.append(made)
+        elif known != made:
+            raise InternalError(f"two stages are called {stage.name}, and their texts differ")
         return f"{stage.name}({', '.join(scalar(symbol) for symbol in scalars)});"
 
 

@@ -29,5 +29,6 @@ def attention_loop(context: Context, modifiers: Modifiers) -> Pipelined:
         stages=tuple(stage for stage, _ in present),
         lags=tuple(lag for _, lag in present),
         prefetch=context.prefetch,
+        ring=context.ring,
         where=context.where,
     )

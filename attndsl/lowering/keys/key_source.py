@@ -101,9 +101,7 @@ class KeySource(ABC):
 
     def all_rows(self, emit: Emitter) -> Expr:
         """The rows of the batch row when nothing tells how many are valid."""
-        return emit.inventory.field(
-            emit.label("keyCapacity"), self.capacity(emit), "keys of a row, at most"
-        )
+        return emit.inventory.field(emit.label("keyCapacity"), self.capacity(emit), "keys of a row, at most")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import KEYS, TILE
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, TILE
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.selection.selection_buffers import (
     FIRST_BLOCK,
@@ -93,35 +93,35 @@ def add_row(context: Context, source: Buffer, row: Expr, position: Expr) -> Bina
     return Binary(op="Add", dst=sums, first=sums, second=whole(source, row * context.tile_keys, KEYS))
 
 
-def take_blocks(context: Context, first_key: Expr) -> Seq:
-    """The blocks whose windows end in the tile from ``first_key`` on, to the best of each position."""
+def take_blocks(context: Context) -> Seq:
+    """The blocks whose windows end in the tile from ``firstKey`` on, to the best of each position."""
     step, last, size = step_of(context), last_of(context), context.tile_keys
-    end = ceil_div(maximum(0, first_key + size - last), step)
+    end = ceil_div(maximum(0, FIRST_KEY + size - last), step)
     body = seq(
         Let(symbol=STEP_POSITIONS, value=minimum(positions_per_step(context), POSITIONS - POSITION0)),
         Let(symbol=USED_LANES, value=STEP_POSITIONS * lane_blocks(context)),
-        *_scores(context, first_key),
+        *_scores(context),
         *nan_lowest(context),
         *forced_first(context),
         *merge_into_best(context),
     )
     over_positions = For(var=POSITION0, end=POSITIONS, step=positions_per_step(context), body=body)
     return seq(
-        Let(symbol=FIRST_BLOCK, value=select(TILE == 0, 0, ceil_div(first_key - last, step))),
+        Let(symbol=FIRST_BLOCK, value=select(TILE == 0, 0, ceil_div(FIRST_KEY - last, step))),
         Let(symbol=_END_BLOCK, value=minimum(TOTAL_BLOCKS, end)),
         Let(symbol=NEW_BLOCKS, value=_END_BLOCK - FIRST_BLOCK),
         If(condition=NEW_BLOCKS > 0, then=seq(over_positions)),
     )
 
 
-def _scores(context: Context, first_key: Expr) -> list[Statement]:
+def _scores(context: Context) -> list[Statement]:
     b, node = selection_buffers(context), window_sum(context)
     counts = tuple(
         context.host(count, "factor of a window's terms", f"windowCount{number}")
         for number, count in enumerate(node.counts)
     )
     terms = context.host(term_count(node), "keys of a window", "windowTerms")
-    offset = step_of(context) * FIRST_BLOCK + last_of(context) - first_key - _TERM
+    offset = step_of(context) * FIRST_BLOCK + last_of(context) - FIRST_KEY - _TERM
     rows = b.window.region(POSITION0 * pitch(context), 1, STEP_POSITIONS * pitch(context))
     term, score = whole(b.term, 0, USED_LANES), whole(b.score, 0, USED_LANES)
     weight = term_weight(counts, terms, _TERM)

@@ -83,6 +83,7 @@ def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
         ),
         lags=(0, context.schedule.prefetch_distance),
         prefetch=context.prefetch,
+        ring=context.ring,
         back_pressure=True,
         where=node.where,
     )
@@ -127,19 +128,30 @@ def _select_tile(context: Context, modifiers: Modifiers) -> Stage:
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, context.where)
     body = seq(
         *tile_bounds(context),
-        next_window(context),
+        _next_window(context),
         with_tile_operands(context, modifiers, over_rows),
-        take_blocks(context, FIRST_KEY),
+        _take_blocks(context),
     )
     doc = "Probabilities of one tile, summed over heads; the blocks that it completes to the best."
     return _stage(context, "SelectTile", doc, body)
 
 
+def _next_window(context: Context) -> Stage:
+    doc = "The window moves on by a tile: its last keys to the front, zeros after them."
+    return _stage(context, "NextWindow", doc, seq(next_window(context)))
+
+
+def _take_blocks(context: Context) -> Stage:
+    doc = "The blocks whose windows end in the tile from firstKey on, to the best of each position."
+    return _stage(context, "TakeBlocks", doc, take_blocks(context))
+
+
 def _select_rest(context: Context) -> Stage:
     """Blocks whose windows end after the last tile: in as many tiles without keys."""
-    one = seq(next_window(context), take_blocks(context, TILE * context.tile_keys))
+    first = Let(symbol=FIRST_KEY, value=TILE * context.tile_keys)
+    one = seq(_next_window(context), first, _take_blocks(context))
     rest = For(var=TILE, begin=TILES, end=_TILES, body=one)
-    doc = "Blocks whose windows end behind the last tile, as if tiles without keys followed."
+    doc = "Blocks whose windows end after the last tile, as if tiles without keys followed."
     return _stage(context, "SelectRest", doc, seq(If(condition=POSITIONS > 0, then=seq(rest))))
 
 

@@ -30,7 +30,7 @@ from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.naming import camel
-from attndsl.tile.pipeline_skew import ring_depth, tiles
+from attndsl.tile.pipeline_skew import named_depth, ring_depth, tiles
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     BLOCK_MODE,
@@ -263,7 +263,7 @@ def _slot_is_free(item: Transfer, stage: Stage, flags: dict[str, int]) -> list[S
         ring=item.tensor,
         where=stage.where,
     )
-    return [If(condition=loop.var + ring_depth(loop) < loop.extent, then=seq(raised))]
+    return [If(condition=loop.var + named_depth(loop) < loop.extent, then=seq(raised))]
 
 
 def _until_slot_is_free(item: Transfer, stage: Stage, flags: dict[str, int]) -> list[Statement]:
@@ -271,7 +271,7 @@ def _until_slot_is_free(item: Transfer, stage: Stage, flags: dict[str, int]) -> 
     if loop is None:
         return []
     wait = WaitCrossFlag(name=item.free, flag=flags[item.free], where=stage.where)
-    return [If(condition=loop.var >= ring_depth(loop), then=seq(wait))]
+    return [If(condition=loop.var >= named_depth(loop), then=seq(wait))]
 
 
 def _accesses_any(statement: Statement, tensors: set[GlobalTensor]) -> bool:

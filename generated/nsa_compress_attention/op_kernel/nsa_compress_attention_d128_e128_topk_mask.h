@@ -490,7 +490,7 @@ private:
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
             kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
-        if (tile >= 3) {
+        if (tile >= kRing) {
             CrossCoreWaitFlag(kScoreAgainRingFree);
         }
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
@@ -878,14 +878,9 @@ private:
         }
     }
 
-    // Probabilities of one tile, summed over heads; the blocks that it completes to the best.
-    __aicore__ inline void SelectTile(int64_t heads, int64_t firstQuery, int64_t keyEnd,
-        int64_t firstTile, int64_t tiles, int64_t tile, int64_t rowBegin, int64_t rows,
-        int64_t corePositions, int64_t totalBlocks)
+    // The window moves on by a tile: its last keys to the front, zeros after them.
+    __aicore__ inline void NextWindow(int64_t corePositions)
     {
-        const int64_t slot = tile % kRing;
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         PipeBarrier<PIPE_V>();
         for (int64_t position = 0; position < corePositions; ++position) {
             DataCopy(window_[position * kWindowRow], window_[position * kWindowRow + kTileKeys],
@@ -893,66 +888,12 @@ private:
             PipeBarrier<PIPE_V>();
             Duplicate(window_[position * kWindowRow + kWindowBefore], float(0), kTileKeys);
         }
-        CrossCoreWaitFlag(kScoreAgainRingReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            DataCopyPad(score,
-                scoreAgainRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<float>());
-            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * scale_value  (nsa_compress_attention.py:133)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            Muls(score, score, float(tiling_.scaleValue), span);
-            // Lanes behind the last key take no part in the maximum, nor below in the sum.
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / 8);
-                }
-            }
-            // score = exp(score - rowMax)
-            Brcb(rowBlocks_, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-            PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
-            PipeBarrier<PIPE_V>();
-            Exp(score, score, span);
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / 8);
-                }
-            }
-            // score = score / rowSum, then added to the sums of its position
-            Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-            PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Div(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
-            for (int64_t row = 0; row < chunk; ++row) {
-                PipeBarrier<PIPE_V>();
-                Add(window_[(r0 + row) / heads * kWindowRow + kWindowBefore],
-                    window_[(r0 + row) / heads * kWindowRow + kWindowBefore],
-                    score[row * kTileKeys], keys);
-            }
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
-        }
-        if (tile + 3 < tiles) {
-            CrossCoreSetFlag<2, PIPE_MTE2>(kScoreAgainRingFree);
-        }
+    }
+
+    // The blocks whose windows end in the tile from firstKey on, to the best of each position.
+    __aicore__ inline void TakeBlocks(int64_t heads, int64_t firstQuery, int64_t tile,
+        int64_t firstKey, int64_t rowBegin, int64_t corePositions, int64_t totalBlocks)
+    {
         const int64_t firstBlock =
             tile == 0 ? 0 : CeilDiv(firstKey - tiling_.windowLast, tiling_.windowStep);
         const int64_t endBlock =
@@ -1052,124 +993,87 @@ private:
         }
     }
 
-    // Blocks whose windows end behind the last tile, as if tiles without keys followed.
+    // Probabilities of one tile, summed over heads; the blocks that it completes to the best.
+    __aicore__ inline void SelectTile(int64_t heads, int64_t firstQuery, int64_t keyEnd,
+        int64_t firstTile, int64_t tiles, int64_t tile, int64_t rowBegin, int64_t rows,
+        int64_t corePositions, int64_t totalBlocks)
+    {
+        const int64_t slot = tile % kRing;
+        const int64_t firstKey = (firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        NextWindow(corePositions);
+        CrossCoreWaitFlag(kScoreAgainRingReady);
+        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            DataCopyPad(score,
+                scoreAgainRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
+                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
+                DataCopyPadExtParams<float>());
+            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+            // score * scale_value  (nsa_compress_attention.py:133)
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            Muls(score, score, float(tiling_.scaleValue), span);
+            // Lanes behind the last key take no part in the maximum, nor below in the sum.
+            if (keys % kRepeatLanes != 0) {
+                PipeBarrier<PIPE_V>();
+                {
+                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                        chunk, 1, kTileKeys / 8);
+                }
+            }
+            // score = exp(score - rowMax)
+            Brcb(rowBlocks_, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+            }
+            PipeBarrier<PIPE_V>();
+            Exp(score, score, span);
+            if (keys % kRepeatLanes != 0) {
+                PipeBarrier<PIPE_V>();
+                {
+                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
+                        kTileKeys / 8);
+                }
+            }
+            // score = score / rowSum, then added to the sums of its position
+            Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                Div(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+            }
+            for (int64_t row = 0; row < chunk; ++row) {
+                PipeBarrier<PIPE_V>();
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowBefore],
+                    window_[(r0 + row) / heads * kWindowRow + kWindowBefore],
+                    score[row * kTileKeys], keys);
+            }
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            scoreSlot_ ^= 1;
+        }
+        if (tile + kRing < tiles) {
+            CrossCoreSetFlag<2, PIPE_MTE2>(kScoreAgainRingFree);
+        }
+        TakeBlocks(heads, firstQuery, tile, firstKey, rowBegin, corePositions, totalBlocks);
+    }
+
+    // Blocks whose windows end after the last tile, as if tiles without keys followed.
     __aicore__ inline void SelectRest(int64_t heads, int64_t firstQuery, int64_t tiles,
         int64_t rowBegin, int64_t corePositions, int64_t totalBlocks, int64_t selectionTiles)
     {
         if (corePositions > 0) {
             for (int64_t tile = tiles; tile < selectionTiles; ++tile) {
-                PipeBarrier<PIPE_V>();
-                for (int64_t position = 0; position < corePositions; ++position) {
-                    DataCopy(window_[position * kWindowRow],
-                        window_[position * kWindowRow + kTileKeys], kWindowBefore);
-                    PipeBarrier<PIPE_V>();
-                    Duplicate(window_[position * kWindowRow + kWindowBefore], float(0), kTileKeys);
-                }
-                const int64_t firstBlock =
-                    tile == 0
-                        ? 0
-                        : CeilDiv(tile * kTileKeys - tiling_.windowLast, tiling_.windowStep);
-                const int64_t endBlock =
-                    MinOf(totalBlocks,
-                        CeilDiv(MaxOf(0, tile * kTileKeys + kTileKeys - tiling_.windowLast),
-                            tiling_.windowStep));
-                const int64_t newBlocks = endBlock - firstBlock;
-                if (newBlocks > 0) {
-                    for (int64_t position0 = 0;
-                         position0 < corePositions;
-                         position0 += tiling_.positionsPerStep) {
-                        const int64_t stepPositions =
-                            MinOf(tiling_.positionsPerStep, corePositions - position0);
-                        const int64_t usedLanes = stepPositions * tiling_.laneBlocks;
-                        // score of each block: the weighted sum of its window
-                        Duplicate(blockScore_, float(0), kBlockLanes);
-                        for (int64_t term = 0; term < tiling_.windowTerms; ++term) {
-                            PipeBarrier<PIPE_V>();
-                            Gather(blockTerm_, window_[position0 * kWindowRow],
-                                laneOffset_.ReinterpretCast<uint32_t>(),
-                                static_cast<uint32_t>((tiling_.windowStep * firstBlock
-                                    + tiling_.windowLast - tile * kTileKeys - term
-                                    + kWindowBefore) * 4),
-                                usedLanes);
-                            PipeBarrier<PIPE_V>();
-                            Muls(blockTerm_, blockTerm_,
-                                float(MinOf(MinOf(term + 1, tiling_.windowTerms
-                                    - term), MinOf(tiling_.windowStep, tiling_.windowCount1))),
-                                usedLanes);
-                            PipeBarrier<PIPE_V>();
-                            Add(blockScore_, blockScore_, blockTerm_, usedLanes);
-                        }
-                        // NaN counts as the lowest number
-                        PipeBarrier<PIPE_V>();
-                        Compare(blockBits_, blockScore_, blockScore_, CMPMODE::EQ, kBlockLanes);
-                        PipeBarrier<PIPE_V>();
-                        Select(blockScore_, blockBits_, blockScore_, float(kLowest),
-                            SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
-                        // blocks that topk_mask forces come first
-                        {
-                            auto topkMaskBytes =
-                                View<uint8_t>(ub_,
-                                    kTopkMaskBytes + topkMaskBytesSlot_ * kTopkMaskBytesSlot);
-                            WaitFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + topkMaskBytesSlot_);
-                            DataCopyPad(topkMaskBytes,
-                                topkMaskGm_[(firstQuery + rowBegin / heads
-                                    + position0) * tiling_.topkMaskStrideQ
-                                    + firstBlock],
-                                DataCopyExtParams(stepPositions, newBlocks,
-                                    tiling_.topkMaskStrideQ - newBlocks,
-                                    (tiling_.laneBlocks - RoundUp(newBlocks, 32)) / 32, 0),
-                                DataCopyPadExtParams<uint8_t>());
-                            SetFlag<HardEvent::MTE2_V>(kTopkMaskBytesReady + topkMaskBytesSlot_);
-                            WaitFlag<HardEvent::MTE2_V>(kTopkMaskBytesReady + topkMaskBytesSlot_);
-                            Cast(topkMaskHalf_, topkMaskBytes, RoundMode::CAST_NONE, usedLanes);
-                            SetFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + topkMaskBytesSlot_);
-                            PipeBarrier<PIPE_V>();
-                            CompareScalar(blockBits_, topkMaskHalf_, half(0), CMPMODE::EQ,
-                                kBlockLanes);
-                            PipeBarrier<PIPE_V>();
-                            Select(blockScore_, blockBits_, blockScore_, float(__builtin_inff()),
-                                SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
-                            topkMaskBytesSlot_ ^= 1;
-                        }
-                        // lanes without a block come last; records sorted in groups
-                        PipeBarrier<PIPE_V>();
-                        CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT,
-                            kBlockLanes);
-                        PipeBarrier<PIPE_V>();
-                        Select(blockScore_, blockBits_, blockScore_, float(-__builtin_inff()),
-                            SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
-                        Adds(blockNumber_, laneBlock_, int32_t(firstBlock), usedLanes);
-                        PipeBarrier<PIPE_V>();
-                        Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(),
-                            CeilDiv(usedLanes, 32));
-                        const int64_t groups = CeilDiv(newBlocks, 32);
-                        for (int64_t position = 0; position < stepPositions; ++position) {
-                            for (int64_t part = 0; part < groups; part += 3) {
-                                PipeBarrier<PIPE_V>();
-                                {
-                                    const uint16_t sizes[4] =
-                                        {static_cast<uint16_t>(32), static_cast<uint16_t>(32),
-                                            static_cast<uint16_t>(
-                                                MinOf(32, MaxOf(0, (groups - part - 1) * 32))),
-                                            static_cast<uint16_t>(
-                                                MinOf(32, MaxOf(0, (groups - part - 2) * 32)))};
-                                    MrgSort(merged_,
-                                        MrgSortSrcList<float>(
-                                            best_[(position0 + position) * 32 * 2],
-                                            blockRecords_[(position * tiling_.laneBlocks
-                                                + part * 32) * 2],
-                                            blockRecords_[(position * tiling_.laneBlocks
-                                                + MinOf(part + 1, groups - 1) * 32) * 2],
-                                            blockRecords_[(position * tiling_.laneBlocks
-                                                + MinOf(part + 2, groups - 1) * 32) * 2]),
-                                        MrgSort4Info(sizes, false, 15, 1));
-                                }
-                                PipeBarrier<PIPE_V>();
-                                DataCopy(best_[(position0 + position) * 32 * 2], merged_, 64);
-                            }
-                        }
-                    }
-                }
+                NextWindow(corePositions);
+                const int64_t firstKey = tile * kTileKeys;
+                TakeBlocks(heads, firstQuery, tile, firstKey, rowBegin, corePositions, totalBlocks);
             }
         }
     }

@@ -52,7 +52,7 @@ struct NsaCompressAttentionTiling {
     int64_t topkIndicesOutStrideS;  // elements between neighbours of topk_indices_out along S
     int64_t topkIndicesOutStrideK;  // elements between neighbours of topk_indices_out along K
     int64_t S1;  // query positions of the longest batch row
-    int64_t keyCapacity;  // keys of a row when no lengths are given
+    int64_t keyCapacity;  // keys of a row, at most
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
