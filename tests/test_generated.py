@@ -39,15 +39,38 @@ def test_no_tiling_field_is_called_by_a_number_alone() -> None:
 
 def test_storage_holds_every_buffer_of_the_map() -> None:
     """A kernel asks TPipe for all of its buffer map, gaps between aligned buffers with it."""
-    kernels = [
-        file for file in sorted(generated_dir().glob("*/op_kernel/*.h")) if "kUbEnd" in file.read_text()
-    ]
-    assert len(kernels) > 60
-    for kernel in kernels:
+    schedules = sorted(generated_dir().glob("*/op_kernel/*_schedule.h"))
+    assert len(schedules) > 60
+    for schedule in schedules:
+        kernel = schedule.with_name(schedule.name.replace("_schedule.h", ".h"))
         text = kernel.read_text()
         assert "TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);" in text, kernel.name
         assert "TakeVectorMemory(pipe, kUbEnd);" in text, kernel.name
+        text = schedule.read_text()
         for space in ("L1", "L0a", "L0b", "L0c", "Ub"):
             last, slots = re.findall(rf"k{space}End = (\w+) \+ (?:(\d+) \* )?\1Slot;", text)[0]
             assert f"{slots} slots: " in text if slots else f"{last}Slot = " in text, kernel.name
             assert f"static_assert(k{space}End <= " in text, kernel.name
+
+
+_LONGEST_LINE = 100
+
+
+def _is_one_name(line: str) -> bool:
+    """A line that nothing can break: a name or a path, after a directive or a comment's sign."""
+    words = line.split()
+    return len(words) <= 3 and max(map(len, words)) > _LONGEST_LINE // 2
+
+
+def test_no_line_is_over_100_columns() -> None:
+    """Of sources and of prose; cases are data."""
+    files = (path for path in sorted(generated_dir().rglob("*")) if "__pycache__" not in path.parts)
+    texts = {path: path.read_text() for path in files if path.suffix in (".h", ".cpp", ".py", ".md", ".sh")}
+    assert len(texts) > 200
+    long = [
+        f"{path.relative_to(generated_dir())}:{number} has {len(line)} columns"
+        for path, text in texts.items()
+        for number, line in enumerate(text.split("\n"), 1)
+        if len(line) > _LONGEST_LINE and not _is_one_name(line)
+    ]
+    assert not long, "\n".join(long[:20])

@@ -86,7 +86,7 @@ class TorchText:
     @property
     def schema_pieces(self) -> tuple[str, ...]:
         """The schema as literals that the compiler joins."""
-        return tuple(strings(self.schema, 96))
+        return tuple(strings(self.schema, 90))
 
 
 def torch_text(names: Names) -> TorchText:

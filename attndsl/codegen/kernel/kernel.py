@@ -247,11 +247,11 @@ def _all_expressions(program: Program) -> Iterator[Expr]:
         yield from expressions(item)
 
 
-def _declarations(ctype: str, names: Sequence[str]) -> Iterator[str]:
+def _declarations(ctype: str, names: Sequence[str], width: int = _DECLARED) -> Iterator[str]:
     """Members of one type, as many as fit on a line in each declaration."""
     line = ""
     for name in names:
-        if line and len(f"{line}, {name};") > _DECLARED:
+        if line and len(f"{line}, {name};") > width:
             yield f"{line};"
             line = ""
         line = f"{line}, {name}" if line else f"{ctype} {name}"
@@ -263,7 +263,7 @@ def _item_members(decoding: ItemDecoding | None) -> Iterator[str]:
     """The members of the struct that an item is decoded to."""
     lets = decoding.lets if decoding is not None else ()
     names = [scalar(let.symbol) for let in lets]
-    return _declarations("int64_t", names)
+    return _declarations("int64_t", names, _DECLARED - 4)
 
 
 def _buffer_members(program: Program, spelling: Spelling) -> Iterator[str]:

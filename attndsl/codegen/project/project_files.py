@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,9 @@ from attndsl.codegen.samples.direct import SMALLEST, UNITS, direct_text
 from attndsl.codegen.text.render import render
 from attndsl.compiler.compile import Compiled
 from attndsl.target import Device
+
+_DOCSTRING = 90
+"""Columns of the first docstring of a Python function, without its indent and quotes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +72,7 @@ def binding_files(names: Names, page: Page) -> dict[str, str]:
         names=names,
         torch=text,
         document=_python_text(page.document),
-        summary=_python_text(page.summary or page.name),
+        summary=textwrap.wrap(_python_text(page.summary or page.name), _DOCSTRING),
         spec=_python_text(names.operator.spec),
         name_literal=repr(names.operator.name),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
 from functools import lru_cache
 
 WIDTH = 100
@@ -12,9 +13,9 @@ _CHOICES, _SUMS = ("?", ":", "&&", "||"), ("+", "-")
 _COMPARISONS, _PRODUCTS = ("<", "<=", ">", ">=", "==", "!="), ("*", "/", "%")
 _NOTICED = re.compile(r'["(\[{)\]}, ]')
 """Characters that decide where a line may be cut."""
-_CALL = re.compile(r"(?!(?:if|for|while)\b)[\w:.]+(?:<[\w:, ]*>)?\(")
+_CALL = re.compile(r"(?:[?:+*/-] )?(?!(?:if|for|while)\b)[\w:.]+(?:<[\w:, ]*>)?\(")
 _DEEPEST = 5
-"""Parentheses inside of which a line is never broken."""
+"""Parentheses inside of which a line is never broken. A piece may also close as many as it did not open."""
 
 
 def wrap(line: str, width: int = WIDTH) -> list[str]:
@@ -45,8 +46,8 @@ def _pieces(line: str, width: int) -> list[str]:
     code, comment = _split_comment(code)
     if comment:
         return [*wrap(pad + comment, width), *wrap(pad + code, width)]
-    if re.match(r"for \(.*;.*;", code):
-        return _loop(code, pad, width)
+    if re.match(r"for \(.*;.*;|if \(const \w+ \w+ = [^;{]*; ", code):
+        return _clauses(code, pad, width)
     left, equals, right = code.partition(" = ")
     if equals and "(" not in left and '"' not in left:
         return [f"{pad}{left} =", *wrap(f"{pad}{_INDENT}{right}", width)]
@@ -69,18 +70,29 @@ def _pieces(line: str, width: int) -> list[str]:
     lines.append(current.rstrip())
     if len(lines) > 1:
         return [piece for part in lines for piece in wrap(part, width)]
+    found: list[str] | None = None
+    for each in _inside(code, arguments, pad, width):
+        if all(len(line) <= width for line in each):
+            return each
+        found = found or each
+    return found or lines
+
+
+def _inside(code: str, arguments: list[str], pad: str, width: int) -> Iterator[list[str]]:
+    """Ways to break a line inside of its parentheses, the best first."""
+    call, room = _CALL.match(code), width - len(pad) - len(_INDENT)
     deeper = (_at_operators(code, depth, room) for depth in range(1, _DEEPEST))
     pieces = next((pieces for pieces in deeper if len(pieces) > 1), [code])
     if len(pieces) > 1:
-        return _continued(pieces, pad, width)
+        yield _continued(pieces, pad, width)
     if call is not None and call.end() != len(code):
-        return [pad + call[0], *_under(arguments, call.end(), pad + _INDENT, width)]
+        yield [pad + call[0], *_under(arguments, call.end(), pad + _INDENT, width)]
     weaker = (
         _filled(_split_operators(code, operators, depth), room)
         for operators in (_COMPARISONS, _PRODUCTS)
-        for depth in range(_DEEPEST)
+        for depth in (*range(_DEEPEST), *range(-1, -_DEEPEST, -1))
     )
-    return next((_continued(pieces, pad, width) for pieces in weaker if len(pieces) > 1), lines)
+    yield from (_continued(pieces, pad, width) for pieces in weaker if len(pieces) > 1)
 
 
 def _under(arguments: list[str], start: int, pad: str, width: int) -> list[str]:
@@ -105,11 +117,11 @@ def _words(code: str, pad: str, width: int) -> list[str]:
     return [lead + piece for piece in pieces]
 
 
-def _loop(code: str, pad: str, width: int) -> list[str]:
-    """The head of a loop, its clauses under each other."""
+def _clauses(code: str, pad: str, width: int) -> list[str]:
+    """The head of a loop, or of a branch that declares a variable: its clauses under each other."""
     clauses = [piece.strip() for piece in code.split(";")]
     lines = [f"{piece};" for piece in clauses[:-1]] + clauses[-1:]
-    inside = " " * len("for (")
+    inside = " " * (code.index("(") + 1)
     return [part for i, line in enumerate(lines) for part in wrap(pad + inside * bool(i) + line, width)]
 
 

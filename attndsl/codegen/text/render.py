@@ -8,6 +8,7 @@ import jinja2
 
 from attndsl.base.package_files import templates_dir
 from attndsl.codegen.text.line_breaks import wrap
+from attndsl.codegen.text.markdown import filled
 
 
 @lru_cache(maxsize=1)
@@ -28,8 +29,13 @@ def runtime(path: str) -> str:
 
 
 def render(template: str, **values: object) -> str:
-    """A template of ``templates/`` with its values; long lines of C++ are wrapped."""
+    """A template of ``templates/`` with its values.
+
+    Long lines of C++ are wrapped, paragraphs of Markdown filled.
+    """
     lines = [line.rstrip() for line in _environment().get_template(template).render(**values).split("\n")]
     if template.endswith((".cpp.j2", ".h.j2")):
         lines = [piece for line in lines for piece in wrap(line)]
+    elif template.endswith(".md.j2"):
+        lines = list(filled(lines))
     return "\n".join(lines)
