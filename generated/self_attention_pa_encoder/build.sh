@@ -1,5 +1,6 @@
 #!/bin/bash
-# Builds SelfAttentionPaEncoderCustom into build_out/custom_opp_*.run. Needs CANN 8.1 or later and CMake 3.19 or later.
+# Builds SelfAttentionPaEncoderCustom into build_out/custom_opp_*.run.
+# Needs CANN 8.1 or later and CMake 3.19 or later.
 set -euo pipefail
 cd "$(dirname "$(realpath "$0")")"
 
@@ -7,14 +8,15 @@ if [ -z "${ASCEND_HOME_PATH:-}" ]; then
     echo "ASCEND_HOME_PATH is not set: source set_env.sh of your CANN installation first" >&2
     exit 1
 fi
-# The build rules are CANN's own. Before CANN 9 they are files that every project has, and compile host code as C++11.
+# The build rules are CANN's own. Before CANN 9 they are files that every project has, and compile
+# host code as C++11.
 rules="$ASCEND_HOME_PATH/tools/op_project_templates/ascendc/customize"
 rm -rf cmake scripts
 if [ -f "$rules/cmake/func.cmake" ]; then
     cp -r "$rules/cmake" "$rules/scripts" .
     sed -i 's/-std=c++11/-std=c++17/g' cmake/*.cmake
 elif [ ! -d "$ASCEND_HOME_PATH/compiler/tikcpp/ascendc_kernel_cmake" ]; then
-    echo "$ASCEND_HOME_PATH has no build rules for operators: is the CANN toolkit installed completely?" >&2
+    echo "$ASCEND_HOME_PATH has no build rules: is the CANN toolkit installed completely?" >&2
     exit 1
 fi
 

@@ -84,10 +84,12 @@ inline Status ResolveLists(Call &call)
     if (!call.value_list.given) {
         return Missing(kOperator, "value");
     }
-    if (const Status status = OneOrMany(kOperator, "key", true, call.key_list, call.key); !status.Ok()) {
+    if (const Status status = OneOrMany(kOperator, "key", true, call.key_list, call.key);
+        !status.Ok()) {
         return status;
     }
-    if (const Status status = OneOrMany(kOperator, "value", true, call.value_list, call.value); !status.Ok()) {
+    if (const Status status = OneOrMany(kOperator, "value", true, call.value_list, call.value);
+        !status.Ok()) {
         return status;
     }
     return Status{};

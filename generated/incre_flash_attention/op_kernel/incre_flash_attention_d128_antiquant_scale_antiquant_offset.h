@@ -308,8 +308,8 @@ private:
         const int64_t keyEnd =
             tiling_.actualSeqLengthsCount == 0
                 ? tiling_.keyCapacity
-                : MinOf(actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount
-                    - 1)),
+                : MinOf(
+                    actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount - 1)),
                     tiling_.keyCapacity);
         const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);

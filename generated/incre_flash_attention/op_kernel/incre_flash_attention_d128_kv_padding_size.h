@@ -253,13 +253,16 @@ private:
                     || keyBegin
                         + (tiling_.actualSeqLengthsCount == 0
                             ? tiling_.keyCapacity
-                            : MinOf(actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount
+                            : MinOf(
+                                actualSeqLengthsGm_.GetValue(
+                                    MinOf(batch, tiling_.actualSeqLengthsCount
                                 - 1)),
                                 tiling_.keyCapacity)) > tiling_.S)
                     ? 0
                     : (tiling_.actualSeqLengthsCount == 0
                         ? tiling_.keyCapacity
-                        : MinOf(actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount
+                        : MinOf(
+                            actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount
                             - 1)),
                             tiling_.keyCapacity)));
         const int64_t tileTotal = CeilDiv(keyEnd - keyBegin, kTileKeys);

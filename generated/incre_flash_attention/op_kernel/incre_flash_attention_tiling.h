@@ -52,7 +52,7 @@ struct IncreFlashAttentionTiling {
     int64_t attentionOutStrideB;  // elements between neighbours of attention_out along B
     int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
     int64_t queryHeads;  // query heads
-    int64_t keyCapacity;  // keys of a row when no lengths are given
+    int64_t keyCapacity;  // keys of a row, at most
     int64_t actualSeqLengthsCount;  // entries of actual_seq_lengths, 0 without it
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t queryStrideN;  // elements between neighbours of query along N

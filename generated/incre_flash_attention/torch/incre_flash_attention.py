@@ -1,9 +1,12 @@
-"""incre_flash_attention on NPUs, by PyTorch; without torch_npu the NumPy reference of attndsl computes it, and says so.
+"""incre_flash_attention on NPUs, by PyTorch.
+
+Without torch_npu the NumPy reference of attndsl computes the result, with a warning.
 
     from incre_flash_attention import incre_flash_attention
 
-Takes tensors of PyTorch on an NPU, or NumPy arrays and CPU tensors for the reference. Arguments as in
-mindspore.ops.incre_flash_attention. Build the extension first: python setup.py build_ext --inplace
+Takes tensors of PyTorch on an NPU, or NumPy arrays and CPU tensors for the reference.
+Arguments as in mindspore.ops.incre_flash_attention.
+Build the extension first: python setup.py build_ext --inplace
 The reference is that of the spec "incre_flash_attention"; ATTNDSL_SPEC names another spec file.
 """
 
@@ -71,8 +74,10 @@ def incre_flash_attention(
     }
     if available() and _on_npu(values):
         return load()(**{name: _plain(name, value) for name, value in values.items()})
-    why = "its arguments are not on an NPU" if available() else "torch_npu or the built extension is missing"
-    warnings.warn(f"incre_flash_attention: {why}, computed by the NumPy reference", RuntimeWarning, stacklevel=2)
+    missing = "torch_npu or the built extension is missing"
+    why = "its arguments are not on an NPU" if available() else missing
+    text = f"incre_flash_attention: {why}, computed by the NumPy reference"
+    warnings.warn(text, RuntimeWarning, stacklevel=2)
     return _reference(values)
 
 
@@ -95,11 +100,15 @@ def _built() -> list[Path]:
 
 
 def _flat(values):
-    return [each for value in values.values() for each in (value if isinstance(value, (list, tuple)) else [value])]
+    found = []
+    for value in values.values():
+        found += value if isinstance(value, (list, tuple)) else [value]
+    return found
 
 
 def _on_npu(values) -> bool:
-    return any(getattr(getattr(each, "device", None), "type", "") == "npu" for each in _flat(values))
+    devices = (getattr(each, "device", None) for each in _flat(values))
+    return any(getattr(device, "type", "") == "npu" for device in devices)
 
 
 def load():
@@ -116,10 +125,12 @@ def _reference(values):
     try:
         from attndsl.spec.loader import load
     except ImportError as error:
-        raise RuntimeError("neither torch_npu nor attndsl is installed: pip install attndsl") from error
+        text = "neither torch_npu nor attndsl is installed: pip install attndsl"
+        raise RuntimeError(text) from error
     chosen = {name: _as_numpy(value) for name, value in values.items() if value is not None}
     operator = load(os.environ.get("ATTNDSL_SPEC", "incre_flash_attention"))
-    results = next(each for each in (operator, *operator.modes) if each.name == 'incre_flash_attention')(**chosen)
+    modes = {each.name: each for each in (operator, *operator.modes)}
+    results = modes['incre_flash_attention'](**chosen)
     if not any(hasattr(each, "detach") for each in _flat(values)):
         return results
     return tuple(map(_as_torch, results)) if isinstance(results, tuple) else _as_torch(results)

@@ -326,13 +326,13 @@ at::Tensor RunOnMeta(const at::Tensor &query, at::TensorList key, at::TensorList
 TORCH_LIBRARY_FRAGMENT(attndsl, library)
 {
     library.def(
-        "incre_flash_attention(Tensor query, Tensor[] key, Tensor[] value, Tensor\? attn_mask=None, "
-        "SymInt[]\? actual_seq_lengths=None, Tensor\? pse_shift=None, Tensor\? dequant_scale1=None, "
-        "Tensor\? quant_scale1=None, Tensor\? dequant_scale2=None, Tensor\? quant_scale2=None, "
-        "Tensor\? quant_offset2=None, Tensor\? antiquant_scale=None, Tensor\? antiquant_offset=None, "
-        "Tensor\? block_table=None, int num_heads=1, str input_layout='BSH', float scale_value=1.0, "
-        "int num_key_value_heads=0, int block_size=0, int inner_precise=1, Tensor\? "
-        "kv_padding_size=None) -> Tensor");
+        "incre_flash_attention(Tensor query, Tensor[] key, Tensor[] value, Tensor\? "
+        "attn_mask=None, SymInt[]\? actual_seq_lengths=None, Tensor\? pse_shift=None, Tensor\? "
+        "dequant_scale1=None, Tensor\? quant_scale1=None, Tensor\? dequant_scale2=None, Tensor\? "
+        "quant_scale2=None, Tensor\? quant_offset2=None, Tensor\? antiquant_scale=None, Tensor\? "
+        "antiquant_offset=None, Tensor\? block_table=None, int num_heads=1, str "
+        "input_layout='BSH', float scale_value=1.0, int num_key_value_heads=0, int block_size=0, "
+        "int inner_precise=1, Tensor\? kv_padding_size=None) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(attndsl, PrivateUse1, library)

@@ -95,8 +95,10 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.queriesPerTask =
         2
-            * MinOf(MaxOf(1, MinOf(MinOf(kernel.rowsPerVector, 16), kernel.rowsPerVector
-                / MaxOf(tiling.headsPerTask, 1))),
+            * MinOf(
+                MaxOf(1,
+                    MinOf(MinOf(kernel.rowsPerVector, 16),
+                        kernel.rowsPerVector / MaxOf(tiling.headsPerTask, 1))),
             MaxOf(1, CeilDiv(problem.T1 * problem.N2, 2 * problem.cores)));
     tiling.queryTiles = CeilDiv(problem.S1, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;

@@ -263,8 +263,8 @@ private:
     // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
     struct Item {
         int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
-        int64_t firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit, firstTile;
-        int64_t tiles;
+        int64_t firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit;
+        int64_t firstTile, tiles;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)

@@ -2,8 +2,9 @@
 
     python test_on_device.py [--cases cases.json] [--report report.json] [--reference]
 
-Exit code 0: all cases agree; 1: one does not; 2: there is no NPU to run on. Please send report.json back.
---reference runs the NumPy reference instead, to try the test itself on a machine without an NPU.
+Exit code 0: all cases agree; 1: one does not; 2: there is no NPU to run on.
+Please send report.json back. --reference runs the NumPy reference instead, to try the test
+itself on a machine without an NPU.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def random_tensor(dtype: str, shape: list[int], seed: int) -> np.ndarray:
 
 
 def tensor(recipe):
-    """The tensor of a recipe: NumPy array and dtype name; numbers as float32, which holds them exactly."""
+    """The tensor of a recipe; numbers are float32, which holds them exactly."""
     if "values" in recipe:
         return np.array(recipe["values"], recipe["dtype"]).reshape(recipe["shape"])
     if "bytes" in recipe:
@@ -82,7 +83,8 @@ class Npu:
 
     def results(self, found):
         self.torch.npu.synchronize()
-        return [each.float().cpu().numpy() if each.is_floating_point() else each.cpu().numpy() for each in found]
+        plain = (each.float() if each.is_floating_point() else each for each in found)
+        return [each.cpu().numpy() for each in plain]
 
 
 class Reference:
@@ -97,7 +99,8 @@ class Reference:
         self.bfloat16 = ml_dtypes.bfloat16
 
     def given(self, recipe):
-        return tensor(recipe).astype(self.bfloat16 if recipe["dtype"] == "bfloat16" else recipe["dtype"])
+        dtype = recipe["dtype"]
+        return tensor(recipe).astype(self.bfloat16 if dtype == "bfloat16" else dtype)
 
     def results(self, found):
         return [each.astype(np.float32) if each.dtype.kind not in "biu" else each for each in found]
@@ -110,8 +113,10 @@ def arguments(device, case):
         if isinstance(value, list):
             found[name] = [device.given(each) for each in value]
         elif isinstance(value, dict):
-            lengths = name in INTEGERS
-            found[name] = [int(each) for each in value["values"]] if lengths else device.given(value)
+            if name in INTEGERS:
+                found[name] = [int(each) for each in value["values"]]
+            else:
+                found[name] = device.given(value)
         else:
             found[name] = value
     return found
@@ -174,7 +179,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--cases", type=Path, default=HERE / "cases.json")
     parser.add_argument("--report", type=Path, default=HERE / "report.json")
-    parser.add_argument("--reference", action="store_true", help="run the NumPy reference, not an NPU")
+    about = "run the NumPy reference, not an NPU"
+    parser.add_argument("--reference", action="store_true", help=about)
     options = parser.parse_args()
     saved = json.loads(options.cases.read_text())
     try:
@@ -184,23 +190,26 @@ def main() -> int:
         return 2
     rows = [run(device, case) for case in saved["cases"]]
     verdict = bool(rows) and all(row["ok"] for row in rows)
+    versions = {"python": platform.python_version(), "numpy": np.__version__}
     report = {
         "operator": saved["operator"],
         "device": device.name,
-        "versions": {"python": platform.python_version(), "numpy": np.__version__, **device.versions},
+        "versions": {**versions, **device.versions},
         "ok": verdict,
         "cases": rows,
     }
     options.report.write_text(json.dumps(report, indent=1) + "\n")
     for row in rows:
-        worst = max((o.get("largest_difference", np.inf) for o in row["outputs"].values()), default=float("nan"))
-        print(f"{'ok   ' if row['ok'] else 'WRONG'} {row['name']}  largest difference {worst:.3g}")
+        differences = (each.get("largest_difference", np.inf) for each in row["outputs"].values())
+        worst, ok = max(differences, default=float("nan")), "ok   " if row["ok"] else "WRONG"
+        print(f"{ok} {row['name']}  largest difference {worst:.3g}")
         for name, found in row["outputs"].items():
             if not found["ok"]:
                 print(f"      {words(name, found)}")
         if "error" in row:
             print("      " + row["error"].strip().splitlines()[-1])
-    print(f"{sum(row['ok'] for row in rows)} of {len(rows)} cases agree; report in {options.report}")
+    agree = sum(row["ok"] for row in rows)
+    print(f"{agree} of {len(rows)} cases agree; report in {options.report}")
     return 0 if verdict else 1
 
 

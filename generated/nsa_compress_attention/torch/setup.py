@@ -1,4 +1,7 @@
-"""Builds the extension nsa_compress_attention_npu beside this file; ../direct has to be built first (see README.md)."""
+"""Builds the extension nsa_compress_attention_npu beside this file.
+
+../direct has to be built first, see README.md.
+"""
 
 import os
 from pathlib import Path
@@ -12,6 +15,7 @@ DIRECT = HERE.parent / "direct"
 BUILD = DIRECT / "build"
 CANN = Path(os.environ["ASCEND_HOME_PATH"])
 NPU = Path(torch_npu.__file__).resolve().parent
+LAUNCHERS = BUILD.rglob("aclrtlaunch_nsa_compress_attention_custom.h")
 
 setup(
     name="nsa_compress_attention_npu",
@@ -23,7 +27,7 @@ setup(
                 str(DIRECT),
                 str(CANN / "include"),
                 str(NPU / "include"),
-                *(str(path.parent) for path in BUILD.rglob("aclrtlaunch_nsa_compress_attention_custom.h")),
+                *(str(path.parent) for path in LAUNCHERS),
             ],
             library_dirs=[str(CANN / "lib64"), str(NPU / "lib"), str(BUILD / "lib"), str(BUILD)],
             runtime_library_dirs=[str(BUILD / "lib"), str(BUILD)],

@@ -104,7 +104,8 @@ inline Status ResolveLists(Call &call)
     if (!call.keyShare.entries.empty()) {
         call.keyShare.dtype = call.keyShare.entries[0].dtype;
     }
-    if (const Status status = CheckEntries(kOperator, "valueShare", call.valueShare); !status.Ok()) {
+    if (const Status status = CheckEntries(kOperator, "valueShare", call.valueShare);
+        !status.Ok()) {
         return status;
     }
     if (!call.valueShare.entries.empty()) {

@@ -37,14 +37,14 @@ struct RelayAttentionTiling {
     int64_t valueStrideT;  // elements between neighbours of value along T
     int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t queryHeads;  // query heads
-    int64_t keyCapacityKey;  // keys of a row when no lengths are given
+    int64_t keyCapacityKey;  // keys of a row, at most
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t keyShareStrideU;  // elements between neighbours of keyShare along U
     int64_t keyShareStrideK;  // elements between neighbours of keyShare along K
     int64_t valueShareStrideU;  // elements between neighbours of valueShare along U
     int64_t valueShareStrideK;  // elements between neighbours of valueShare along K
-    int64_t keyCapacityKeyShare;  // keys of a row when no lengths are given
+    int64_t keyCapacityKeyShare;  // keys of a row, at most
     int64_t outStrideB;  // elements between neighbours of out along B
     int64_t outStrideN;  // elements between neighbours of out along N
     // bytes from the workspace to the ring of score tiles, cube to vector

@@ -281,9 +281,9 @@ TORCH_LIBRARY_FRAGMENT(attndsl, library)
 {
     library.def(
         "relay_attention(Tensor query, Tensor[] key, Tensor[] value, Tensor[] keyShare, Tensor[] "
-        "valueShare, Tensor attentionMask, SymInt[] seqLen, SymInt[] kvSeqLen, SymInt[] kvShareMap, "
-        "SymInt[] kvShareLen, *, int headNum=0, float qkScale=1.0, int kvHeadNum=0, int maskType=0) -> "
-        "Tensor");
+        "valueShare, Tensor attentionMask, SymInt[] seqLen, SymInt[] kvSeqLen, SymInt[] "
+        "kvShareMap, SymInt[] kvShareLen, *, int headNum=0, float qkScale=1.0, int kvHeadNum=0, "
+        "int maskType=0) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(attndsl, PrivateUse1, library)

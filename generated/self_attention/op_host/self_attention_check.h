@@ -116,10 +116,12 @@ inline Status ResolveLists(Call &call)
     if (!call.layerId.given) {
         return Missing(kOperator, "layerId");
     }
-    if (const Status status = OneOrMany(kOperator, "cacheK", false, call.cacheK_list, call.cacheK); !status.Ok()) {
+    if (const Status status = OneOrMany(kOperator, "cacheK", false, call.cacheK_list, call.cacheK);
+        !status.Ok()) {
         return status;
     }
-    if (const Status status = OneOrMany(kOperator, "cacheV", false, call.cacheV_list, call.cacheV); !status.Ok()) {
+    if (const Status status = OneOrMany(kOperator, "cacheV", false, call.cacheV_list, call.cacheV);
+        !status.Ok()) {
         return status;
     }
     return Status{};

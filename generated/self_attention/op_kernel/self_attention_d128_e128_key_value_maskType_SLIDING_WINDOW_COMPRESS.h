@@ -270,8 +270,8 @@ private:
     // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
     struct Item {
         int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, seqLenOfBatch;
-        int64_t queryLength, firstQuery, queries, taskRows, firstToken, keyBegin, tokenOffsetOfBatch;
-        int64_t keyEnd, tileTotal, tilesPerSplit, firstTile, tiles;
+        int64_t queryLength, firstQuery, queries, taskRows, firstToken, keyBegin;
+        int64_t tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)

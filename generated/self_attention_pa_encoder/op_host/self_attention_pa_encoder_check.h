@@ -1192,7 +1192,10 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout
             == "2 batch"
             ? call.seqLen.GetValue(sizes.batch + b)
-            : call.seqLen.GetValue(b); }) >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
+            : call.seqLen.GetValue(
+                b); })
+                    >= MaxOver(sizes.batch,
+                        [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add((sizes.seqLen_layout == "batch")
             ? "max(seqLen[b] for b < batch)"

@@ -95,7 +95,7 @@ struct SelfAttentionPaEncoderTiling {
     int64_t outputStrideN;  // elements between neighbours of output along N
     int64_t queryHeads;  // query heads
     int64_t qRows;  // query positions of the longest batch row
-    int64_t keyCapacity;  // keys of a row when no lengths are given
+    int64_t keyCapacity;  // keys of a row, at most
     int64_t seqLenLayoutIs1;  // seqLenLayout == 1
     int64_t batchScalar;  // batch
     int64_t queryStrideS;  // elements between neighbours of query along S

@@ -1,9 +1,12 @@
-"""self_attention_pa_encoder on NPUs, by PyTorch; without torch_npu the NumPy reference of attndsl computes it, and says so.
+"""self_attention_pa_encoder on NPUs, by PyTorch.
+
+Without torch_npu the NumPy reference of attndsl computes the result, with a warning.
 
     from self_attention_pa_encoder import self_attention_pa_encoder
 
-Takes tensors of PyTorch on an NPU, or NumPy arrays and CPU tensors for the reference. Arguments as in
-ATB SelfAttentionOperation. Build the extension first: python setup.py build_ext --inplace
+Takes tensors of PyTorch on an NPU, or NumPy arrays and CPU tensors for the reference.
+Arguments as in ATB SelfAttentionOperation.
+Build the extension first: python setup.py build_ext --inplace
 The reference is that of the spec "self_attention"; ATTNDSL_SPEC names another spec file.
 """
 
@@ -94,8 +97,10 @@ def self_attention_pa_encoder(
     }
     if available() and _on_npu(values):
         return load()(**{name: _plain(name, value) for name, value in values.items()})
-    why = "its arguments are not on an NPU" if available() else "torch_npu or the built extension is missing"
-    warnings.warn(f"self_attention_pa_encoder: {why}, computed by the NumPy reference", RuntimeWarning, stacklevel=2)
+    missing = "torch_npu or the built extension is missing"
+    why = "its arguments are not on an NPU" if available() else missing
+    text = f"self_attention_pa_encoder: {why}, computed by the NumPy reference"
+    warnings.warn(text, RuntimeWarning, stacklevel=2)
     return _reference(values)
 
 
@@ -227,11 +232,15 @@ def _built() -> list[Path]:
 
 
 def _flat(values):
-    return [each for value in values.values() for each in (value if isinstance(value, (list, tuple)) else [value])]
+    found = []
+    for value in values.values():
+        found += value if isinstance(value, (list, tuple)) else [value]
+    return found
 
 
 def _on_npu(values) -> bool:
-    return any(getattr(getattr(each, "device", None), "type", "") == "npu" for each in _flat(values))
+    devices = (getattr(each, "device", None) for each in _flat(values))
+    return any(getattr(device, "type", "") == "npu" for device in devices)
 
 
 def load():
@@ -248,10 +257,12 @@ def _reference(values):
     try:
         from attndsl.spec.loader import load
     except ImportError as error:
-        raise RuntimeError("neither torch_npu nor attndsl is installed: pip install attndsl") from error
+        text = "neither torch_npu nor attndsl is installed: pip install attndsl"
+        raise RuntimeError(text) from error
     chosen = {name: _as_numpy(value) for name, value in values.items() if value is not None}
     operator = load(os.environ.get("ATTNDSL_SPEC", "self_attention"))
-    results = next(each for each in (operator, *operator.modes) if each.name == 'self_attention_pa_encoder')(**chosen)
+    modes = {each.name: each for each in (operator, *operator.modes)}
+    results = modes['self_attention_pa_encoder'](**chosen)
     if not any(hasattr(each, "detach") for each in _flat(values)):
         return results
     return tuple(map(_as_torch, results)) if isinstance(results, tuple) else _as_torch(results)

@@ -325,14 +325,14 @@ at::Tensor RunOnMeta(const at::Tensor &query, const at::Tensor &key,
 TORCH_LIBRARY_FRAGMENT(attndsl, library)
 {
     library.def(
-        "self_attention_pa_encoder(Tensor query, Tensor key, Tensor\? value, Tensor\? mask, SymInt[] "
-        "seqLen, Tensor\? slopes=None, Tensor\? qkDescale=None, Tensor\? qkOffset=None, Tensor\? "
-        "vpvDescale=None, Tensor\? vpvOffset=None, Tensor\? pScale=None, Tensor\? logN=None, *, int "
-        "quantType=0, int outDataType=-1, int headNum=0, int kvHeadNum=0, float qScale=1.0, float "
-        "qkScale=1.0, bool batchRunStatusEnable=False, int isTriuMask=0, int calcType=3, int "
-        "kernelType=0, int clampType=0, float clampMin=0.0, float clampMax=0.0, int maskType=0, int "
-        "kvcacheCfg=0, int scaleType=0, int inputLayout=0, int mlaVHeadSize=0, int cacheType=0, int "
-        "windowSize=0) -> Tensor");
+        "self_attention_pa_encoder(Tensor query, Tensor key, Tensor\? value, Tensor\? mask, "
+        "SymInt[] seqLen, Tensor\? slopes=None, Tensor\? qkDescale=None, Tensor\? qkOffset=None, "
+        "Tensor\? vpvDescale=None, Tensor\? vpvOffset=None, Tensor\? pScale=None, Tensor\? "
+        "logN=None, *, int quantType=0, int outDataType=-1, int headNum=0, int kvHeadNum=0, "
+        "float qScale=1.0, float qkScale=1.0, bool batchRunStatusEnable=False, int isTriuMask=0, "
+        "int calcType=3, int kernelType=0, int clampType=0, float clampMin=0.0, float "
+        "clampMax=0.0, int maskType=0, int kvcacheCfg=0, int scaleType=0, int inputLayout=0, int "
+        "mlaVHeadSize=0, int cacheType=0, int windowSize=0) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(attndsl, PrivateUse1, library)

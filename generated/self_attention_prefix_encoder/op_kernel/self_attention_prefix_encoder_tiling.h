@@ -45,7 +45,7 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t outputStrideN;  // elements between neighbours of output along N
     int64_t queryHeads;  // query heads
     int64_t maxOfSeqLen;  // query positions of the longest batch row
-    int64_t keyCapacity;  // keys of a row when no lengths are given
+    int64_t keyCapacity;  // keys of a row, at most
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
