@@ -216,7 +216,7 @@ def check_mask(op: Operator, query: TensorValue, mask: TensorValue, rows: Expr, 
     square, tile, wide = mask[r * maskCols + c], mask[r * 128 + c], mask[r * 512 + c]
     dont_care = (windowSize >= keys) & (r - c >= width)
     for key, m, extents, hidden, free, text in (
-        ("128", tile, (128, 128), c > r, c < 0, "the keys behind the query"),
+        ("128", tile, (128, 128), c > r, c < 0, "the keys after the query"),
         ("512", wide, (512, 512), (c > r) | (r - c >= width), dont_care, "what the compressed window hides"),
         ("square", square, (rows, keys), (c > r) | (r - c >= windowSize), c < 0, "what the window hides"),
     ):

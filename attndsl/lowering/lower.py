@@ -64,7 +64,7 @@ _UNITS = (
     Constant(FRACTAL_SIZE, "rows and columns of a cube fractal"),
 )
 _EXTREMES = (
-    Constant(LOWEST, "stands for minus infinity where no key was seen"),
+    Constant(LOWEST, "initial row maximum: no key seen yet"),
     Constant(SMALLEST, "smallest normal number, the sum of a row without keys"),
 )
 

@@ -1,5 +1,5 @@
-// Tiling data of incre_flash_attention: computed on the host, read by every core. Each kernel reads
-// what it needs.
+// Tiling data of incre_flash_attention: computed on the host, read by every core. A kernel reads
+// the fields that it needs.
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
 

@@ -231,6 +231,6 @@ def _python(names: Names, passed: tuple[Argument, ...]) -> Iterator[PythonArgume
         elif spec.optional:
             default = "=None"
         if defaulted and not starred and not default:
-            default = "=None"  # Python wants one behind others; the contract says what is missing
+            default = "=None"  # Python wants one after others; the contract says what is missing
         defaulted = defaulted or bool(default)
         yield PythonArgument(item.name, f"{item.name}{default}", item.listed, item.on_host, choices)

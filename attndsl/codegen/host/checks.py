@@ -163,7 +163,7 @@ class _Checks:
                 one = "a list of one tensor" if spec.sequence_of else "a tensor"
                 listed = f"{one}, or a list of one a batch row" if spec.split else "a list"
                 yield Member("TensorList", f"{item.name}_list", "", listed)
-                yield Member("Tensor", item.name, "", f"what {item.name}_list stands for")
+                yield Member("Tensor", item.name, "", f"the tensor in {item.name}_list")
                 continue
             ctype = item.ctype.removeprefix("attndsl::")
             yield Member(ctype, item.name, item.default, self._meaning(item))

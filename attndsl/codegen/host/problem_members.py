@@ -34,7 +34,7 @@ def head_size(operator: Operator) -> Expr:
 
 def member_of(symbol: str) -> str:
     """``queryDtype`` for ``dtype(query)``, ``keyLayout`` for ``layout(key)``; the own name of a size or
-    parameter, with ``Value`` behind it where hosts may have something else of that name."""
+    parameter, with ``Value`` after it where hosts may have something else of that name."""
     kind, argument = asks(symbol)
     if not kind:
         own = symbol.removeprefix(HOST)

@@ -82,7 +82,7 @@ def merged(tilings: Sequence[Sequence[Assigned]]) -> MergedFunction | None:
 
 
 def _order(variants: Mapping[str, Sequence[Assigned]]) -> list[str] | None:
-    """The fields, each behind those that any of its expressions uses, else as they come first."""
+    """The fields, each after those that any of its expressions uses, else as they come first."""
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(variants)
     names = {tiling_field_ref(name).name: name for name in variants}

@@ -36,7 +36,7 @@ DTYPES = ("float16", "bfloat16")
 """What the template parameter stands for."""
 _TWIN = dict(zip(DTYPES, reversed(DTYPES), strict=True))
 LONGEST_SUFFIX = 160
-"""Letters of a name behind the operator's, at most."""
+"""Letters of a name after the operator's, at most."""
 
 Operand = Buffer | GlobalTensor
 

@@ -19,11 +19,11 @@ _DEEPEST = 5
 
 
 def wrap(line: str, width: int = WIDTH) -> list[str]:
-    """A line of code in pieces of at most ``width`` columns, broken behind the ``=``, in front of
-    top-level operators of choice and of sums, behind top-level commas, or else at operators further inside
-    or behind the parenthesis of a call.
+    """A line of code in pieces of at most ``width`` columns, broken after the ``=``, in front of
+    top-level operators of choice and of sums, after top-level commas, or else at operators further inside
+    or after the parenthesis of a call.
 
-    Comments are broken between words; literals are kept whole. A comment behind code that is too long
+    Comments are broken between words; literals are kept whole. A comment after code that is too long
     together with it comes before it.
     """
     if len(line) <= width:
@@ -40,7 +40,7 @@ def _wrapped(line: str, width: int) -> tuple[str, ...]:
 def _pieces(line: str, width: int) -> list[str]:
     code = line.lstrip(" ")
     pad = line[: len(line) - len(code)]
-    # A line of a block comment is one column behind its indent; others that begin so are products.
+    # A line of a block comment is one column after its indent; others that begin so are products.
     if code.startswith("// ") or (code.startswith("* ") and len(pad) % len(_INDENT) == 1):
         return _words(code, pad, width)
     code, comment = _split_comment(code)
@@ -126,7 +126,7 @@ def _clauses(code: str, pad: str, width: int) -> list[str]:
 
 
 def _continued(pieces: list[str], pad: str, width: int) -> list[str]:
-    """The first piece, and those behind it further in."""
+    """The first piece, and those after it further in."""
     return [part for i, piece in enumerate(pieces) for part in wrap(pad + _INDENT * bool(i) + piece, width)]
 
 
@@ -151,7 +151,7 @@ def _filled(pieces: list[str], width: int) -> list[str]:
 
 
 def _split_comment(code: str) -> tuple[str, str]:
-    """The code, and the comment behind it."""
+    """The code, and the comment after it."""
     for found in re.finditer(r" +(?=// )", code):
         before = re.sub(r"\\.", "", code[: found.start()])
         if before.count('"') % 2 == 0:
@@ -180,7 +180,7 @@ def _split_operators(code: str, operators: tuple[str, ...], at_depth: int) -> li
 
 
 def _split_arguments(code: str) -> list[str]:
-    """The text cut behind every comma inside parentheses, nested calls kept whole where they are short."""
+    """The text cut after every comma inside parentheses, nested calls kept whole where they are short."""
     pieces, start, depth, quoted = [], 0, 0, False
     for found in _NOTICED.finditer(code):
         index, character = found.start(), found[0]

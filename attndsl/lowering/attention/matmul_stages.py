@@ -309,7 +309,7 @@ def _is_first(position: Expr) -> Expr:
 
 def _in_l1(b: CubeBuffers, block: Buffer, load: Statement, operands: Seq) -> Statement:
     inner = Alloc(buffers=(b.left, b.right), body=operands)
-    where_to = Note(text="to L1, row by row where one copy cannot express the pitch; then to L0A and L0B")
+    where_to = Note(text="to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B")
     return Alloc(buffers=(block,), body=seq(where_to, load, inner))
 
 

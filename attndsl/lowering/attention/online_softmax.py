@@ -45,7 +45,7 @@ def start_rows(context: Context) -> Stage:
     )
     if context.rows.may_be_empty():
         body = seq(If(condition=ROWS > 0, then=body))
-    doc = "Rows that have seen no key yet."
+    doc = "Initializes maxima, sums and weighted sums of the rows."
     return Stage(
         name=context.label("StartRows"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
     )

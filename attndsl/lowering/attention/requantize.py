@@ -60,7 +60,7 @@ def keep_steps(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement
 def quantize(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement]:
     """``prob = clip(round(score / step))``; fp16, which the way to int8 passes, holds it exactly."""
     elements = context.rows_per_step * context.tile_keys
-    half = context.in_ub("probHalf", "float16", elements, "integral probabilities in fp16")
+    half = context.in_ub("probHalf", "float16", elements, "integer-valued probabilities in fp16")
     span, column = whole(b.score, 0, SPAN), b.score.region(_C0, CHUNK, REPEAT_LANES, context.tile_keys)
     blocks = b.row_blocks.region(0, CHUNK, _BLOCK, _BLOCK)
     divide = Binary(op="Div", dst=column, first=column, second=blocks, broadcast=True)

@@ -174,7 +174,7 @@ def _largest(context: Context, b: VectorBuffers, wide: Buffer, lanes: int) -> li
         _columns(wide, lanes, lambda part: _fold("Max", part, b)),
         negative,
         RowReduce(op="Max", dst=step, src=_lanes(b)),
-        Note(text="factor: its exponent alone, so that queries lose nothing by it"),
+        Note(text="factor: a power of two, so that scaling the queries is exact"),
         ShiftBits(op="ShiftRight", dst=step, src=step, bits=_FRACTION),
         ShiftBits(op="ShiftLeft", dst=step, src=step, bits=_FRACTION),
     ]

@@ -38,7 +38,7 @@ def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list
         *widen,
         *scale_scores(context),
         *(statement for each in modifiers.each for statement in _applied(context, each)),
-        Note(text="Lanes behind the last key take no part in the maximum, nor below in the sum."),
+        Note(text="Lanes after the last key are excluded from the maximum, and below from the sum."),
         _fill_tail(context, LOWEST),
     ]
 

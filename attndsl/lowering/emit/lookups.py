@@ -24,7 +24,7 @@ def pitches(emit: Emitter, node: nodes.Lookup) -> tuple[Expr, ...]:
     return tuple(
         emit.host(
             product(shapes[0][axis + 1 :]),
-            f"elements of {tensor.name} behind dimension {axis}",
+            f"elements between neighbours of {tensor.name} along dimension {axis}",
             stem=f"{tensor.name}Pitch{axis}",
         )
         for axis in range(len(node.index))

@@ -95,7 +95,7 @@ def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pit
     """Integral fp32 rows by way of fp16, which holds them exactly; row by row where rows get wider."""
     padded_size, span = context.padded_value_size, CHUNK * pitch
     elements = context.rows_per_step * pitch
-    half = context.in_ub("resultHalf", "float16", elements, "integral results in fp16")
+    half = context.in_ub("resultHalf", "float16", elements, "integer-valued results in fp16")
     row = Convert(
         dst=whole(half, _ROW * pitch, padded_size),
         src=whole(source, offset + _ROW * padded_size, padded_size),

@@ -35,7 +35,7 @@ def scale_sums(context: Context) -> Stage:
     rows = chunks(
         ROWS, context.rows_per_step, lambda r0, chunk: _step(context, quantization, r0), context.where
     )
-    doc = "Weighted sums of integers become those of the values that they stand for."
+    doc = "Dequantizes the weighted sums."
     return Stage(
         name=context.label("ScaleSums"),
         part=context.suffix,

@@ -67,5 +67,5 @@ def zero_padding(context: Context) -> Stage:
         Convert(dst=whole(zeros), src=whole(wide), mode="CAST_RINT"),
         loop,
     )
-    doc = "Zeros for the positions behind the last query of each batch row."
+    doc = "Zeros for the positions after the last query of each batch row."
     return Stage(name="ZeroPadding", core=Core.AIV, doc=doc, body=body, where=where)

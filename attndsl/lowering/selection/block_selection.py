@@ -62,7 +62,7 @@ def selects_blocks(context: Context) -> bool:
 
 def prepare_selection(context: Context) -> Stage:
     """What stays the same for all items."""
-    doc = "Which block each lane stands for when the blocks of several positions are sorted at once."
+    doc = "The block of each lane, for sorting the blocks of several positions at once."
     return _stage(context, "PrepareSelection", doc, number_lanes(context))
 
 
@@ -91,7 +91,7 @@ def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
         own_positions(),
         Let(symbol=TOTAL_BLOCKS, value=batch_count(context, node.length, capacity), where=node.where),
         Let(symbol=_TILES, value=ceil_div(maximum(0, keys), tile)),
-        _stage(context, "StartSelection", "Nothing is among the best yet.", start),
+        _stage(context, "StartSelection", "Clears the list of the best blocks.", start),
         again,
         _select_rest(context),
         _write_selection(context),
@@ -132,7 +132,7 @@ def _select_tile(context: Context, modifiers: Modifiers) -> Stage:
         with_tile_operands(context, modifiers, over_rows),
         _take_blocks(context),
     )
-    doc = "Probabilities of one tile, summed over heads; the blocks that it completes to the best."
+    doc = "Probabilities of one tile, summed over heads; then takes the blocks that the tile completes."
     return _stage(context, "SelectTile", doc, body)
 
 

@@ -72,7 +72,7 @@ def limits(context: Context) -> WindowLimits:
 
 def before(context: Context) -> Named:
     """Lanes of a position's row of ``window`` in front of the tile's."""
-    meaning = "keys of the tile before that windows reach back to"
+    meaning = "keys of the previous tile that windows reach back to"
     return context.inventory.constant("windowBefore", limits(context).before, meaning)
 
 
@@ -80,18 +80,20 @@ def pitch(context: Context) -> Named:
     """Lanes of a position's row of ``window``."""
     around = limits(context)
     lanes = before(context) + context.tile_keys + around.after
-    return context.inventory.constant("windowRow", lanes, "lanes of a position: a tile and what is around it")
+    return context.inventory.constant(
+        "windowRow", lanes, "lanes of a position: a tile and its surroundings"
+    )
 
 
 def selection_buffers(context: Context) -> SelectionBuffers:
     """The buffers that the stages of the selection share."""
     most, lanes, ub = positions_per_core(context.rows_per_vector), lanes_of(context), context.in_ub
-    window = "probabilities of a tile summed over heads, behind the last keys of the tile before"
+    window = "probabilities of a tile summed over heads, after the last keys of the previous tile"
     return SelectionBuffers(
         window=ub("window", "float32", most * pitch(context), window),
         best=ub("best", "float32", most * KEPT * _RECORD, "best blocks of each position, sorted records"),
         lane_block=ub("laneBlock", "int32", lanes, "block of each lane within its position"),
-        lane_number=ub("laneNumber", "float32", lanes, "the same, to compare"),
+        lane_number=ub("laneNumber", "float32", lanes, "block of each lane in fp32, to compare"),
         lane_offset=ub("laneOffset", "int32", lanes, "bytes to the first key of each lane's block"),
         number=ub("blockNumber", "int32", lanes, "number of each lane's block"),
         score=ub("blockScore", "float32", lanes, "score of each lane's block"),

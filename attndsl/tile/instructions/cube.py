@@ -308,7 +308,7 @@ class Mmad(Instruction):
         return OwnOrder(
             buffer=self.dst.buffer,
             unordered=self.m * self.n < as_expr(least) * FRACTAL_SIZE * FRACTAL_SIZE,
-            reason=f"from {least} fractals on the cube itself accumulates products in order",
+            reason=f"below {least} fractals only: larger products accumulate in order without it",
         )
 
     def run(self, machine: Machine) -> None:

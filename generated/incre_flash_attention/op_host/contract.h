@@ -1,5 +1,4 @@
-// What the host checks of an operator's contract are made of: arguments, sizes, and what a check
-// says. Plain C++17.
+// Parts of the host's contract checks: arguments, sizes, messages. Plain C++17.
 #ifndef ATTNDSL_CONTRACT_H
 #define ATTNDSL_CONTRACT_H
 
@@ -41,7 +40,7 @@ inline const char *NameOf(DataType dtype)
     return kNames[static_cast<int>(dtype)];
 }
 
-// What a check found: nothing, or the class of the mistake and a message for the caller.
+// The result of a check: nothing, or the class of the mistake and a message for the caller.
 struct Status {
     std::string error;
     std::string message;
@@ -234,7 +233,7 @@ inline std::string ShapeText(const std::vector<int64_t> &shape)
     return "[" + Join(parts, ", ") + "]";
 }
 
-// What a violated condition looked at: name and value, each name once.
+// The names and values that a violated condition read, each name once.
 class Values {
 public:
     template <typename T>

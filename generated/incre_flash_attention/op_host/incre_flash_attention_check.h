@@ -2,9 +2,9 @@
 // headers.
 // Document: mindspore.ops.incre_flash_attention
 //
-// Every check stands where the spec declares it, and says what the spec's Python function says.
+// Checks have the spec's order, and the messages of the spec's Python function.
 //
-// Not checked here, because the content lives on the device:
+// Not checked here, because the content is on the device:
 //   block_table: must name a block of the cache wherever rows are valid (reads block_table)
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_CHECK_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_CHECK_H
@@ -23,9 +23,9 @@ constexpr const char *kOperator = "incre_flash_attention";
 struct Call {
     Tensor query;
     TensorList key_list;  // a list of one tensor, or a list of one a batch row
-    Tensor key;  // what key_list stands for
+    Tensor key;  // the tensor in key_list
     TensorList value_list;  // a list of one tensor, or a list of one a batch row
-    Tensor value;  // what value_list stands for
+    Tensor value;  // the tensor in value_list
     Tensor attn_mask;  // optional; non-zero hides the key
     Tensor actual_seq_lengths;  // optional; read by the host; valid rows of the cache; S if absent
     Tensor pse_shift;  // optional
@@ -46,7 +46,7 @@ struct Call {
     Tensor kv_padding_size;  // optional; left padding
 };
 
-// What the shapes of a call tell.
+// Sizes that follow from the shapes of a call.
 struct Sizes {
     int64_t B = attndsl::kUnknown;
     int64_t N = attndsl::kUnknown;  // num_heads
@@ -894,8 +894,7 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     return Status{};
 }
 
-// A call as its contract wants it, or the first mistake; what is only advised against is left in
-// `warnings`.
+// Checks a call against the contract: the first mistake, if any. Advice is left in `warnings`.
 inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
 {
     static_cast<void>(warnings);
@@ -927,7 +926,7 @@ inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings
     return status;
 }
 
-// The sizes alone, as far as shapes and what the host reads tell them: for shape inference.
+// The sizes that follow from shapes and host values alone, for shape inference.
 inline Status Measure(Call &call, Sizes &sizes)
 {
     const Status status = ResolveLists(call);

@@ -20,7 +20,7 @@
 
 namespace incre_flash_attention_host {
 
-// What numbers of a problem stand for.
+// Meanings of the numbers in a problem.
 namespace values {
 struct QueryDtype {
     static constexpr int64_t kFloat16 = 0;
@@ -52,7 +52,7 @@ struct QuantOffset2Layout {
 };
 }  // namespace values
 
-// What the launch depends on.
+// The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
     int64_t headSize = 0;  // head size, D
@@ -100,7 +100,8 @@ inline IncreFlashAttentionTiling OneBlock()
     return tiling;
 }
 
-// What the launches of the kernels differ in. A form selects one of several expressions of a field.
+// The differences between the launches of kernels. A form selects one of several expressions of a
+// field.
 struct Kernel {
     IncreFlashAttentionTilingKey key;
     int32_t keyStrideKForm;  // of keyStrideK, valueStrideK
@@ -275,8 +276,8 @@ inline Plan PlanOf(const Kernel &kernel, const IncreFlashAttentionTiling &tiling
     return plan;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
-// block finds that out.
+// Selects the kernel for a problem and plans its launch. `empty`: there is nothing to compute; one
+// block starts and ends.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     using Key = IncreFlashAttentionTilingKey;

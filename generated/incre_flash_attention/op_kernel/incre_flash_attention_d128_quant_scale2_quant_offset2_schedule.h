@@ -58,7 +58,7 @@ constexpr uint32_t
     kFactorRowsSlot = kRowsPerStep * kHeadDimBucket * 4,  // 2 slots: a factor of the rows
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kHeadDimBucket,
-    kResultHalfSlot = kRowsPerStep * kHeadDimBucket * 2,  // integral results in fp16
+    kResultHalfSlot = kRowsPerStep * kHeadDimBucket * 2,  // integer-valued results in fp16
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
     kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows

@@ -2,7 +2,7 @@
 // headers.
 // Document: mindspore.ops.nsa_compress_attention
 //
-// Every check stands where the spec declares it, and says what the spec's Python function says.
+// Checks have the spec's order, and the messages of the spec's Python function.
 #ifndef ATTNDSL_NSA_COMPRESS_ATTENTION_CHECK_H
 #define ATTNDSL_NSA_COMPRESS_ATTENTION_CHECK_H
 
@@ -37,7 +37,7 @@ struct Call {
     bool relaxed = false;  // head sizes need not be multiples of 16
 };
 
-// What the shapes of a call tell.
+// Sizes that follow from the shapes of a call.
 struct Sizes {
     int64_t T1 = attndsl::kUnknown;
     int64_t T2 = attndsl::kUnknown;
@@ -731,8 +731,7 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     return Status{};
 }
 
-// A call as its contract wants it, or the first mistake; what is only advised against is left in
-// `warnings`.
+// Checks a call against the contract: the first mistake, if any. Advice is left in `warnings`.
 inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
 {
     static_cast<void>(warnings);
@@ -764,7 +763,7 @@ inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings
     return status;
 }
 
-// The sizes alone, as far as shapes and what the host reads tell them: for shape inference.
+// The sizes that follow from shapes and host values alone, for shape inference.
 inline Status Measure(Call &call, Sizes &sizes)
 {
     const Status status = ResolveLists(call);

@@ -1,4 +1,4 @@
-// What all kernels have in common: scalar arithmetic, the core's place, the on-chip memories.
+// The base of all kernels: scalar arithmetic, the core's place, the on-chip memories.
 #ifndef ATTNDSL_KERNEL_H
 #define ATTNDSL_KERNEL_H
 
@@ -15,7 +15,7 @@ protected:
 
     __aicore__ static inline constexpr int64_t MaxOf(int64_t a, int64_t b) { return a > b ? a : b; }
 
-    // Quotients of numbers >= 0, rounded up, and the multiple of `b` that is reached so.
+    // For numbers >= 0: the quotient rounded up, and the next multiple of `b`.
     __aicore__ static inline constexpr int64_t CeilDiv(int64_t a, int64_t b)
     {
         return (a + b - 1) / b;
@@ -26,7 +26,7 @@ protected:
         return (a + b - 1) / b * b;
     }
 
-    // Quotients rounded down, where C++ rounds towards zero, and what they leave.
+    // Quotient and remainder of division rounded down; C++ rounds towards zero.
     __aicore__ static inline constexpr int64_t FloorDiv(int64_t a, int64_t b)
     {
         return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
@@ -37,7 +37,7 @@ protected:
         return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
     }
 
-    // The first step of a kernel: which core this is.
+    // The number of blocks, and which block and vector core this is.
     __aicore__ inline void FindCore()
     {
         blockCount_ = AscendC::GetBlockNum();
@@ -48,7 +48,7 @@ protected:
         }
     }
 
-    // The memories of a cube core, in bytes that the kernel uses of each.
+    // Allocates the memories of a cube core; sizes in bytes.
     __aicore__ inline void TakeCubeMemories(
         AscendC::TPipe &pipe, uint32_t l1, uint32_t l0a, uint32_t l0b, uint32_t l0c)
     {
@@ -62,7 +62,7 @@ protected:
         l0c_ = l0cStorage_.Get<uint8_t>();
     }
 
-    // The memory of a vector core.
+    // Allocates the memory of a vector core; size in bytes.
     __aicore__ inline void TakeVectorMemory(AscendC::TPipe &pipe, uint32_t ub)
     {
         pipe.InitBuffer(ubStorage_, ub);
@@ -76,7 +76,7 @@ protected:
         tensor.SetGlobalBuffer(reinterpret_cast<__gm__ Element *>(address));
     }
 
-    // The elements of a memory from a byte on.
+    // The elements of a memory from a byte offset on.
     template <typename Element>
     __aicore__ static inline AscendC::LocalTensor<Element> View(
         const AscendC::LocalTensor<uint8_t> &memory, uint32_t byte)

@@ -13,7 +13,7 @@ constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
-constexpr int64_t kWindowBefore = 24;  // keys of the tile before that windows reach back to
+constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows reach back to
 
 // Schedule options. They may be edited within the limits that the assertions state.
 // Options that are no constants: slots 2, split_kv 1 (needed: row statistics are of all keys
@@ -33,7 +33,7 @@ constexpr int64_t kValueBlock = kBaseK * kBaseN;  // elements of a block of valu
 constexpr int64_t kPrefetch = kRing - 1;
 // blocks, of several positions, sorted at once
 constexpr int64_t kBlockLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 128 * 128;
-// lanes of a position: a tile and what is around it
+// lanes of a position: a tile and the keys around it
 constexpr int64_t kWindowRow = kWindowBefore + kTileKeys + 8;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
@@ -54,7 +54,7 @@ constexpr uint32_t
     kBlockNumberSlot = kBlockLanes * 4,  // number of each lane's block
     kLaneBlockSlot = kBlockLanes * 4,  // block of each lane within its position
     kLaneOffsetSlot = kBlockLanes * 4,  // bytes to the first key of each lane's block
-    kLaneNumberSlot = kBlockLanes * 4,  // the same, to compare
+    kLaneNumberSlot = kBlockLanes * 4,  // block of each lane in fp32, to compare
     kRowMaxSlot = kRowsPerVector * 4,  // running maximum of each row
     kRowSumSlot = kRowsPerVector * 4,  // running sum of each row
     kAccumulatorSlot = kRowsPerVector * kValueDimBucket * 4,  // running weighted sum of each row
@@ -76,7 +76,7 @@ constexpr uint32_t
     kLeavingStatisticSlot = kRowsPerStep * 8 * 4,  // 2 slots: a row statistic, one block a row
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kValueDimBucket * 2,
-    // probabilities of a tile summed over heads, behind the last keys of the tile before
+    // probabilities of a tile summed over heads, after the last keys of the previous tile
     kWindowSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * kWindowRow * 4,
     kBlockScoreSlot = kBlockLanes * 4,  // score of each lane's block
     kBlockRecordsSlot = kBlockLanes * 2 * 4,  // blocks of a tile, sorted in groups

@@ -37,15 +37,13 @@ namespace nsa_compress_attention_d128_e128_topk_mask {
 
 using namespace AscendC;
 
-// stands for minus infinity where no key was seen
-constexpr float kLowest = -3.4028234663852886e+38f;
+constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
-// Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
-// "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
-// What lives
-// together has one event, named after its first buffer.
+// Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
+// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
+// after the first.
 constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
 constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
 constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
@@ -84,8 +82,8 @@ constexpr uint16_t kScoreAgainRingFree = 4;
 template <typename T>
 class NsaCompressAttentionKernel : attndsl::KernelBase {
 public:
-    // The whole kernel; tensors in the contract's order, then the user's part of the workspace and
-    // the tiling data.
+    // Arguments: tensors in the contract's order, the user's part of the workspace, the tiling
+    // data.
     __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR topk_mask,
         GM_ADDR actual_seq_qlen, GM_ADDR actual_cmp_seq_kvlen, GM_ADDR actual_sel_seq_kvlen,
         GM_ADDR attention_out, GM_ADDR topk_indices_out, GM_ADDR softmax_max_out,
@@ -138,8 +136,7 @@ public:
             topkMaskHalf_ = View<half>(ub_, kTopkMaskHalf);
             merged_ = View<float>(ub_, kMerged);
         }
-        // TPipe holds events of its own until it is destroyed; from here on all events are this
-        // kernel's.
+        // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
         if ASCEND_IS_AIC {
             RunCube();
@@ -147,7 +144,7 @@ public:
         if ASCEND_IS_AIV {
             RunVector();
         }
-        PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
+        PipeBarrier<PIPE_ALL>();  // in place of the one in TPipe's destructor
     }
 
 private:
@@ -264,7 +261,7 @@ private:
         }
     }
 
-    // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
+    // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
         int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
         int64_t firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit;
@@ -342,7 +339,7 @@ private:
             WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
             {
                 auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+                // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                 WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                 if (tiling_.keyStrideU <= 65535) {
                     DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
@@ -415,8 +412,7 @@ private:
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
-                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
-                    // L0B
+                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     if (tiling_.valueStrideU <= 65535) {
                         DataCopy(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU + d0],
@@ -454,7 +450,7 @@ private:
                         }
                         SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        // from 10 fractals on the cube itself accumulates products in order
+                        // below 10 fractals only: larger products accumulate in order without it
                         if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
@@ -499,7 +495,7 @@ private:
             WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
             {
                 auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+                // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                 WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                 if (tiling_.keyStrideU <= 65535) {
                     DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
@@ -551,7 +547,7 @@ private:
     }
 
     // Vector stages
-    // Which block each lane stands for when the blocks of several positions are sorted at once.
+    // The block of each lane, for sorting the blocks of several positions at once.
     __aicore__ inline void PrepareSelection()
     {
         {
@@ -607,7 +603,7 @@ private:
         Cast(laneNumber_, laneBlock_, RoundMode::CAST_RINT, kBlockLanes);
     }
 
-    // Rows that have seen no key yet.
+    // Initializes maxima, sums and weighted sums of the rows.
     __aicore__ inline void StartRows(int64_t rows)
     {
         if (rows > 0) {
@@ -640,7 +636,7 @@ private:
             // score * scale_value  (nsa_compress_attention.py:133)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.scaleValue), span);
-            // Lanes behind the last key take no part in the maximum, nor below in the sum.
+            // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
@@ -861,7 +857,7 @@ private:
         }
     }
 
-    // Nothing is among the best yet.
+    // Clears the list of the best blocks.
     __aicore__ inline void StartSelection(int64_t corePositions)
     {
         if (corePositions > 0) {
@@ -993,7 +989,7 @@ private:
         }
     }
 
-    // Probabilities of one tile, summed over heads; the blocks that it completes to the best.
+    // Probabilities of one tile, summed over heads; then takes the blocks that the tile completes.
     __aicore__ inline void SelectTile(int64_t heads, int64_t firstQuery, int64_t keyEnd,
         int64_t firstTile, int64_t tiles, int64_t tile, int64_t rowBegin, int64_t rows,
         int64_t corePositions, int64_t totalBlocks)
@@ -1017,7 +1013,7 @@ private:
             // score * scale_value  (nsa_compress_attention.py:133)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.scaleValue), span);
-            // Lanes behind the last key take no part in the maximum, nor below in the sum.
+            // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
@@ -1106,7 +1102,7 @@ private:
 
     NsaCompressAttentionTiling tiling_{};
 
-    // The slot that each lifetime uses next
+    // Next slot of each lifetime
     uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
     uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0;
     uint32_t leavingStatisticSlot_ = 0, resultSlot_ = 0, topkMaskBytesSlot_ = 0, selectedSlot_ = 0;

@@ -1,5 +1,5 @@
-// Tiling data of nsa_compress_attention: computed on the host, read by every core. Each kernel
-// reads what it needs.
+// Tiling data of nsa_compress_attention: computed on the host, read by every core. A kernel reads
+// the fields that it needs.
 #ifndef ATTNDSL_NSA_COMPRESS_ATTENTION_TILING_H
 #define ATTNDSL_NSA_COMPRESS_ATTENTION_TILING_H
 

@@ -2,7 +2,7 @@
 // headers.
 // Document: ATB RelayAttentionOperation
 //
-// Every check stands where the spec declares it, and says what the spec's Python function says.
+// Checks have the spec's order, and the messages of the spec's Python function.
 #ifndef ATTNDSL_RELAY_ATTENTION_CHECK_H
 #define ATTNDSL_RELAY_ATTENTION_CHECK_H
 
@@ -34,7 +34,7 @@ struct Call {
     int64_t maskType = 0;
 };
 
-// What the shapes of a call tell.
+// Sizes that follow from the shapes of a call.
 struct Sizes {
     int64_t B = attndsl::kUnknown;
     int64_t BS = attndsl::kUnknown;
@@ -580,8 +580,7 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     return Status{};
 }
 
-// A call as its contract wants it, or the first mistake; what is only advised against is left in
-// `warnings`.
+// Checks a call against the contract: the first mistake, if any. Advice is left in `warnings`.
 inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
 {
     static_cast<void>(warnings);
@@ -613,7 +612,7 @@ inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings
     return status;
 }
 
-// The sizes alone, as far as shapes and what the host reads tell them: for shape inference.
+// The sizes that follow from shapes and host values alone, for shape inference.
 inline Status Measure(Call &call, Sizes &sizes)
 {
     const Status status = ResolveLists(call);

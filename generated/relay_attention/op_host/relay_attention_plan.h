@@ -11,7 +11,7 @@
 
 namespace relay_attention_host {
 
-// What numbers of a problem stand for.
+// Meanings of the numbers in a problem.
 namespace values {
 struct QueryDtype {
     static constexpr int64_t kFloat16 = 0;
@@ -19,7 +19,7 @@ struct QueryDtype {
 };
 }  // namespace values
 
-// What the launch depends on.
+// The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
     int64_t headSize = 0;  // head size, D
@@ -51,7 +51,8 @@ inline RelayAttentionTiling OneBlock()
     return tiling;
 }
 
-// What the launches of the kernels differ in. A form selects one of several expressions of a field.
+// The differences between the launches of kernels. A form selects one of several expressions of a
+// field.
 struct Kernel {
     RelayAttentionTilingKey key;
     int64_t maxRows;  // query rows of one task, at most
@@ -157,8 +158,8 @@ inline Plan PlanOf(const Kernel &kernel, const RelayAttentionTiling &tiling, boo
     return plan;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
-// block finds that out.
+// Selects the kernel for a problem and plans its launch. `empty`: there is nothing to compute; one
+// block starts and ends.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     using Key = RelayAttentionTilingKey;

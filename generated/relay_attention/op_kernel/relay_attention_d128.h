@@ -39,15 +39,13 @@ namespace relay_attention_d128 {
 
 using namespace AscendC;
 
-// stands for minus infinity where no key was seen
-constexpr float kLowest = -3.4028234663852886e+38f;
+constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
-// Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
-// "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
-// What lives
-// together has one event, named after its first buffer.
+// Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
+// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
+// after the first.
 constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
 constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
 constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
@@ -87,8 +85,8 @@ constexpr uint16_t kBeforeMergePartials = 6;
 template <typename T>
 class RelayAttentionKernel : attndsl::KernelBase {
 public:
-    // The whole kernel; tensors in the contract's order, then the user's part of the workspace and
-    // the tiling data.
+    // Arguments: tensors in the contract's order, the user's part of the workspace, the tiling
+    // data.
     __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR keyShare,
         GM_ADDR valueShare, GM_ADDR attentionMask, GM_ADDR seqLen, GM_ADDR kvSeqLen,
         GM_ADDR kvShareMap, GM_ADDR kvShareLen, GM_ADDR out, GM_ADDR workspace,
@@ -145,8 +143,7 @@ public:
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
         }
-        // TPipe holds events of its own until it is destroyed; from here on all events are this
-        // kernel's.
+        // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
         if ASCEND_IS_AIC {
             RunCube();
@@ -154,7 +151,7 @@ public:
         if ASCEND_IS_AIV {
             RunVector();
         }
-        PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
+        PipeBarrier<PIPE_ALL>();  // in place of the one in TPipe's destructor
     }
 
 private:
@@ -390,7 +387,7 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
     }
 
-    // What the stages of the attentions that are merged differ in.
+    // The differences between the attentions that are merged.
     struct Segment {
         const GlobalTensor<T> &keyGm;
         const GlobalTensor<float> &scoreRingGm;  // ring of score tiles, cube to vector
@@ -407,7 +404,7 @@ private:
         uint16_t outRingReady;
     };
 
-    // Those of the attention over key.
+    // The attention over key.
     __aicore__ inline Segment KeySegment()
     {
         return {
@@ -418,7 +415,7 @@ private:
         };
     }
 
-    // Those of the attention over keyShare.
+    // The attention over keyShare.
     __aicore__ inline Segment KeyShareSegment()
     {
         return {
@@ -455,7 +452,7 @@ private:
             WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
             {
                 auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+                // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                 WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                 if (segment.keyStrideT <= 65535) {
                     DataCopy(keyL1, segment.keyGm[keyTile + n0 * segment.keyStrideT],
@@ -528,8 +525,7 @@ private:
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
-                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
-                    // L0B
+                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     if (segment.valueStrideT <= 65535) {
                         DataCopy(valueL1,
@@ -568,7 +564,7 @@ private:
                         }
                         SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        // from 10 fractals on the cube itself accumulates products in order
+                        // below 10 fractals only: larger products accumulate in order without it
                         if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
@@ -611,7 +607,7 @@ private:
     }
 
     // Vector stages
-    // Rows that have seen no key yet.
+    // Initializes maxima, sums and weighted sums of the rows.
     __aicore__ inline void StartRowsKey(int64_t rows)
     {
         Duplicate(rowMax_, float(kLowest), rows);
@@ -641,7 +637,7 @@ private:
             // score * qkScale  (relay_attention.py:94)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // Lanes behind the last key take no part in the maximum, nor below in the sum.
+            // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
@@ -749,7 +745,7 @@ private:
         }
     }
 
-    // Rows of a finished item: maxima, sums and weighted sums, to be merged behind all items.
+    // Rows of a finished item: maxima, sums and weighted sums, to be merged after all items.
     __aicore__ inline void WriteRowsKey(int64_t split, int64_t batch, int64_t firstHead,
         int64_t rowBegin, int64_t rows)
     {
@@ -777,7 +773,7 @@ private:
         }
     }
 
-    // Rows that have seen no key yet.
+    // Initializes maxima, sums and weighted sums of the rows.
     __aicore__ inline void StartRowsKeyShare(int64_t rows)
     {
         if (rows > 0) {
@@ -787,7 +783,7 @@ private:
         }
     }
 
-    // Rows of a finished item: maxima, sums and weighted sums, to be merged behind all items.
+    // Rows of a finished item: maxima, sums and weighted sums, to be merged after all items.
     __aicore__ inline void WriteRowsKeyShare(int64_t split, int64_t firstHead, int64_t heads,
         int64_t rowBegin, int64_t rows)
     {
@@ -968,12 +964,12 @@ private:
 
     RelayAttentionTiling tiling_{};
 
-    // The slot that each lifetime uses next
+    // Next slot of each lifetime
     uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
     uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0, leavingMaxSlot_ = 0;
     uint32_t partMaxSlot_ = 0, resultSlot_ = 0;
 
-    // What this core has collected
+    // Arrays that this core has collected
     int64_t memberRows_[128];  // batch rows of the task, by member
 
     // Global memory

@@ -2,15 +2,15 @@
 // headers.
 // Document: ATB SelfAttentionOperation
 //
-// Every check stands where the spec declares it, and says what the spec's Python function says.
+// Checks have the spec's order, and the messages of the spec's Python function.
 //
-// Not checked here, because the content lives on the device:
+// Not checked here, because the content is on the device:
 //   attentionMask: must not be negative, it is 1 or 0 (reads attentionMask)
 //   attentionMask: must be 1 or 0 (reads attentionMask)
 //   attentionMask: must not be 1, which is added (reads attentionMask)
 //   attentionMask: must be at most 1, which hides (reads attentionMask)
 //   attentionMask: must not have entries below and above 0 (reads attentionMask)
-//   attentionMask: must hide the keys behind the query and nothing else (reads attentionMask)
+//   attentionMask: must hide the keys after the query and nothing else (reads attentionMask)
 //   attentionMask: must hide what the compressed window hides and nothing else (reads
 //   attentionMask)
 //   attentionMask: must hide what the window hides and nothing else (reads attentionMask)
@@ -35,9 +35,9 @@ struct Call {
     Tensor key;  // optional; new tokens alone
     Tensor value;  // optional; new tokens alone
     TensorList cacheK_list;  // a tensor, or a list of one a batch row
-    Tensor cacheK;  // what cacheK_list stands for
+    Tensor cacheK;  // the tensor in cacheK_list
     TensorList cacheV_list;  // a tensor, or a list of one a batch row
-    Tensor cacheV;  // what cacheV_list stands for
+    Tensor cacheV;  // the tensor in cacheV_list
     Tensor attentionMask;  // optional
     Tensor tokenOffset;  // read by the host; keys, new ones too
     Tensor seqLen;  // read by the host; query tokens
@@ -66,7 +66,7 @@ struct Call {
     int64_t windowSize = 0;  // keys that a query sees, its own included
 };
 
-// What the shapes of a call tell.
+// Sizes that follow from the shapes of a call.
 struct Sizes {
     int64_t batch = attndsl::kUnknown;
     int64_t kvHeads = attndsl::kUnknown;  // headNum if kvHeadNum == 0 else kvHeadNum
@@ -1329,8 +1329,7 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     return Status{};
 }
 
-// A call as its contract wants it, or the first mistake; what is only advised against is left in
-// `warnings`.
+// Checks a call against the contract: the first mistake, if any. Advice is left in `warnings`.
 inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
 {
     static_cast<void>(warnings);
@@ -1366,7 +1365,7 @@ inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings
     return status;
 }
 
-// The sizes alone, as far as shapes and what the host reads tell them: for shape inference.
+// The sizes that follow from shapes and host values alone, for shape inference.
 inline Status Measure(Call &call, Sizes &sizes)
 {
     const Status status = ResolveLists(call);

@@ -9,7 +9,7 @@
 
 namespace self_attention_host {
 
-// The number by which launches know a layout, a word or a dtype; -1 for none of the known ones.
+// The number of a layout, a word or a dtype in a plan's problem; -1 if it is unknown.
 inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
 {
     int64_t number = 0;
@@ -34,7 +34,7 @@ inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
     return -1;
 }
 
-// What the launch of a call depends on; `cores` is the number of cube cores.
+// The inputs of a call's plan; `cores` is the number of cube cores.
 inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
 {
     static_cast<void>(call);

@@ -33,15 +33,13 @@ namespace self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI {
 
 using namespace AscendC;
 
-// stands for minus infinity where no key was seen
-constexpr float kLowest = -3.4028234663852886e+38f;
+constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
-// Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
-// "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
-// What lives
-// together has one event, named after its first buffer.
+// Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
+// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
+// after the first.
 constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
 constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
 constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
@@ -89,8 +87,8 @@ constexpr uint16_t kScaledQueryReady = 5;
 template <typename T>
 class SelfAttentionKernel : attndsl::KernelBase {
 public:
-    // The whole kernel; tensors in the contract's order, then the user's part of the workspace and
-    // the tiling data.
+    // Arguments: tensors in the contract's order, the user's part of the workspace, the tiling
+    // data.
     __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR cacheK,
         GM_ADDR cacheV, GM_ADDR attentionMask, GM_ADDR tokenOffset, GM_ADDR seqLen, GM_ADDR layerId,
         GM_ADDR output, GM_ADDR workspace, const SelfAttentionTiling &tiling)
@@ -141,8 +139,7 @@ public:
             newKey_ = View<T>(ub_, kNewKey);
             newValue_ = View<T>(ub_, kNewValue);
         }
-        // TPipe holds events of its own until it is destroyed; from here on all events are this
-        // kernel's.
+        // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
         if ASCEND_IS_AIC {
             RunCube();
@@ -150,7 +147,7 @@ public:
         if ASCEND_IS_AIV {
             RunVector();
         }
-        PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
+        PipeBarrier<PIPE_ALL>();  // in place of the one in TPipe's destructor
     }
 
 private:
@@ -268,7 +265,7 @@ private:
         WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
     }
 
-    // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
+    // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
         int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, seqLenOfBatch;
         int64_t queryLength, firstQuery, queries, taskRows, firstToken, tokenOffsetOfBatch, keyEnd;
@@ -380,7 +377,7 @@ private:
             WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
             {
                 auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+                // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                 const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
                 WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                 if (cachedRows > 0) {
@@ -480,8 +477,7 @@ private:
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
-                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
-                    // L0B
+                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     const int64_t cachedRows =
                         MaxOf(0, MinOf(depth, valuePosition - firstKey - k0));
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
@@ -542,7 +538,7 @@ private:
                         }
                         SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        // from 10 fractals on the cube itself accumulates products in order
+                        // below 10 fractals only: larger products accumulate in order without it
                         if (rowFractals * kFractal * kValueDimBucket < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
@@ -611,7 +607,7 @@ private:
         }
     }
 
-    // Rows that have seen no key yet.
+    // Initializes maxima, sums and weighted sums of the rows.
     __aicore__ inline void StartRows(int64_t rows)
     {
         if (rows > 0) {
@@ -664,7 +660,7 @@ private:
             Cast(attentionMaskWide_, attentionMaskRows, RoundMode::CAST_NONE, span);
             PipeBarrier<PIPE_V>();
             Add(score, score, attentionMaskWide_, span);
-            // Lanes behind the last key take no part in the maximum, nor below in the sum.
+            // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
@@ -770,7 +766,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
+    // Rows of a finished item: normalised to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads,
         int64_t firstQuery, int64_t firstToken, int64_t rowBegin, int64_t rows)
     {
@@ -1036,7 +1032,7 @@ private:
 
     SelfAttentionTiling tiling_{};
 
-    // The slot that each lifetime uses next
+    // Next slot of each lifetime
     uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
     uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
     uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;

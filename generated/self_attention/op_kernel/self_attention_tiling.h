@@ -1,5 +1,5 @@
-// Tiling data of self_attention: computed on the host, read by every core. Each kernel reads what
-// it needs.
+// Tiling data of self_attention: computed on the host, read by every core. A kernel reads the
+// fields that it needs.
 #ifndef ATTNDSL_SELF_ATTENTION_TILING_H
 #define ATTNDSL_SELF_ATTENTION_TILING_H
 
@@ -99,7 +99,7 @@ struct SelfAttentionTiling {
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
-    int64_t attentionMaskPitch0;  // elements of attentionMask behind dimension 0
+    int64_t attentionMaskPitch0;  // elements between neighbours of attentionMask along dimension 0
     // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
     // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
     float factorMultiply;
@@ -111,8 +111,8 @@ struct SelfAttentionTiling {
     int64_t positions;  // qRows
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
-    int64_t attentionMaskPitch1;  // elements of attentionMask behind dimension 1
-    int64_t attentionMaskPitch2;  // elements of attentionMask behind dimension 2
+    int64_t attentionMaskPitch1;  // elements between neighbours of attentionMask along dimension 1
+    int64_t attentionMaskPitch2;  // elements between neighbours of attentionMask along dimension 2
     int64_t keyStrideB;  // elements between neighbours of key along B
     int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t cacheKIsLayers;  // whether cacheK has the layout layers

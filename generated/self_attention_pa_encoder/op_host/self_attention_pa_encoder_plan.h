@@ -44,7 +44,7 @@
 
 namespace self_attention_pa_encoder_host {
 
-// What numbers of a problem stand for.
+// Meanings of the numbers in a problem.
 namespace values {
 struct QueryDtype {
     static constexpr int64_t kFloat16 = 0;
@@ -136,7 +136,7 @@ struct MaskType {
 };
 }  // namespace values
 
-// What the launch depends on.
+// The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16, 2: int8
     int64_t headSize = 0;  // head size, headSize
@@ -197,7 +197,8 @@ inline SelfAttentionPaEncoderTiling OneBlock()
     return tiling;
 }
 
-// What the launches of the kernels differ in. A form selects one of several expressions of a field.
+// The differences between the launches of kernels. A form selects one of several expressions of a
+// field.
 struct Kernel {
     SelfAttentionPaEncoderTilingKey key;
     int32_t splitsForm;  // of splits, workspaceBytes
@@ -402,8 +403,8 @@ inline Plan PlanOf(const Kernel &kernel, const SelfAttentionPaEncoderTiling &til
     return plan;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
-// block finds that out.
+// Selects the kernel for a problem and plans its launch. `empty`: there is nothing to compute; one
+// block starts and ends.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     using Key = SelfAttentionPaEncoderTilingKey;

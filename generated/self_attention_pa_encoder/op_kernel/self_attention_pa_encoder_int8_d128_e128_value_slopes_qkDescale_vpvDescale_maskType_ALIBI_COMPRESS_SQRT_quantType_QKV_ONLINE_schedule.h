@@ -61,7 +61,7 @@ constexpr uint32_t
     kStepSlot = kRing * kRowsPerVector * 4,  // steps of the probabilities of the tiles in flight
     kRowBlocksSlot = kRowsPerStep * 8 * 4,  // a row statistic, one block a row
     kProbSlot = kRowsPerStep * kTileKeys,  // 2 slots: probabilities, as the cube multiplies them
-    kProbHalfSlot = kRowsPerStep * kTileKeys * 2,  // integral probabilities in fp16
+    kProbHalfSlot = kRowsPerStep * kTileKeys * 2,  // integer-valued probabilities in fp16
     // 2 slots: integer weighted sum of one tile
     kWholePartialSlot = kRowsPerStep * kValueDimBucket * 4,
     // 2 slots: weighted sum of one tile or split

@@ -1,5 +1,5 @@
-// Tiling data of self_attention_pa_encoder: computed on the host, read by every core. Each kernel
-// reads what it needs.
+// Tiling data of self_attention_pa_encoder: computed on the host, read by every core. A kernel
+// reads the fields that it needs.
 #ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_TILING_H
 #define ATTNDSL_SELF_ATTENTION_PA_ENCODER_TILING_H
 
@@ -111,7 +111,7 @@ struct SelfAttentionPaEncoderTiling {
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
-    int64_t maskPitch0;  // elements of mask behind dimension 0
+    int64_t maskPitch0;  // elements between neighbours of mask along dimension 0
     // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
     // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
     float factorMultiply;
@@ -125,8 +125,8 @@ struct SelfAttentionPaEncoderTiling {
     int64_t positions;  // qRows
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
-    int64_t maskPitch1;  // elements of mask behind dimension 1
-    int64_t maskPitch2;  // elements of mask behind dimension 2
+    int64_t maskPitch1;  // elements between neighbours of mask along dimension 1
+    int64_t maskPitch2;  // elements between neighbours of mask along dimension 2
     int64_t windowSize;  // windowSize
     int64_t qkDescaleStrideN;  // elements between neighbours of qkDescale along N
     int64_t vpvDescaleStrideN;  // elements between neighbours of vpvDescale along N

@@ -2,16 +2,16 @@
 // no CANN headers.
 // Document: ATB SelfAttentionOperation
 //
-// Every check stands where the spec declares it, and says what the spec's Python function says.
+// Checks have the spec's order, and the messages of the spec's Python function.
 //
-// Not checked here, because the content lives on the device:
+// Not checked here, because the content is on the device:
 //   blockTables: must name a block of the cache wherever rows are valid (reads blockTables)
 //   mask: must not be negative, it is 1 or 0 (reads mask)
 //   mask: must be 1 or 0 (reads mask)
 //   mask: must not be 1, which is added (reads mask)
 //   mask: must be at most 1, which hides (reads mask)
 //   mask: must not have entries below and above 0 (reads mask)
-//   mask: must hide the keys behind the query and nothing else (reads mask)
+//   mask: must hide the keys after the query and nothing else (reads mask)
 //   mask: must hide what the compressed window hides and nothing else (reads mask)
 //   mask: must hide what the window hides and nothing else (reads mask)
 //   mask: must have the bias of the compressed form on and below the diagonal, and hide above it
@@ -61,7 +61,7 @@ struct Call {
     int64_t windowSize = 0;  // keys that a query sees, its own included
 };
 
-// What the shapes of a call tell.
+// Sizes that follow from the shapes of a call.
 struct Sizes {
     int64_t batch = attndsl::kUnknown;
     int64_t kvHeads = attndsl::kUnknown;  // headNum if kvHeadNum == 0 else kvHeadNum
@@ -937,8 +937,7 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     return Status{};
 }
 
-// A call as its contract wants it, or the first mistake; what is only advised against is left in
-// `warnings`.
+// Checks a call against the contract: the first mistake, if any. Advice is left in `warnings`.
 inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
 {
     static_cast<void>(warnings);
@@ -970,7 +969,7 @@ inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings
     return status;
 }
 
-// The sizes alone, as far as shapes and what the host reads tell them: for shape inference.
+// The sizes that follow from shapes and host values alone, for shape inference.
 inline Status Measure(Call &call, Sizes &sizes)
 {
     const Status status = ResolveLists(call);

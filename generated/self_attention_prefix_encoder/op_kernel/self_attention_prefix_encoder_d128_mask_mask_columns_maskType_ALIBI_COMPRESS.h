@@ -33,15 +33,13 @@ namespace self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_CO
 
 using namespace AscendC;
 
-// stands for minus infinity where no key was seen
-constexpr float kLowest = -3.4028234663852886e+38f;
+constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
-// Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
-// "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
-// What lives
-// together has one event, named after its first buffer.
+// Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
+// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
+// after the first.
 constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
 constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
 constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
@@ -79,8 +77,8 @@ constexpr uint16_t kBeforeMergePartials = 3;
 template <typename T>
 class SelfAttentionPrefixEncoderKernel : attndsl::KernelBase {
 public:
-    // The whole kernel; tensors in the contract's order, then the user's part of the workspace and
-    // the tiling data.
+    // Arguments: tensors in the contract's order, the user's part of the workspace, the tiling
+    // data.
     __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR blockTables,
         GM_ADDR mask, GM_ADDR seqLen, GM_ADDR kvSeqLen, GM_ADDR output, GM_ADDR workspace,
         const SelfAttentionPrefixEncoderTiling &tiling)
@@ -123,8 +121,7 @@ public:
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
         }
-        // TPipe holds events of its own until it is destroyed; from here on all events are this
-        // kernel's.
+        // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
         if ASCEND_IS_AIC {
             RunCube();
@@ -132,7 +129,7 @@ public:
         if ASCEND_IS_AIV {
             RunVector();
         }
-        PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
+        PipeBarrier<PIPE_ALL>();  // in place of the one in TPipe's destructor
     }
 
 private:
@@ -233,7 +230,7 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
     }
 
-    // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
+    // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
         int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, seqLenOfBatch;
         int64_t queryLength, firstQuery, queries, taskRows, firstToken, kvSeqLenOfBatch, keyEnd;
@@ -316,7 +313,7 @@ private:
             WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
             {
                 auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+                // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                 const int64_t firstRow = firstKey + n0;
                 WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                 for (int64_t page = firstRow / tiling_.blockSize;
@@ -399,8 +396,7 @@ private:
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
-                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
-                    // L0B
+                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     const int64_t firstRow = firstKey + k0;
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     for (int64_t page = firstRow / tiling_.blockSize;
@@ -450,7 +446,7 @@ private:
                         }
                         SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        // from 10 fractals on the cube itself accumulates products in order
+                        // below 10 fractals only: larger products accumulate in order without it
                         if (rowFractals * kFractal * kHeadDimBucket < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
@@ -479,7 +475,7 @@ private:
     }
 
     // Vector stages
-    // Rows that have seen no key yet.
+    // Initializes maxima, sums and weighted sums of the rows.
     __aicore__ inline void StartRows(int64_t rows)
     {
         if (rows > 0) {
@@ -565,7 +561,7 @@ private:
                     }
                 }
             }
-            // Lanes behind the last key take no part in the maximum, nor below in the sum.
+            // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
@@ -671,7 +667,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
+    // Rows of a finished item: normalised to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads,
         int64_t firstQuery, int64_t firstToken, int64_t rowBegin, int64_t rows)
     {
@@ -862,7 +858,7 @@ private:
 
     SelfAttentionPrefixEncoderTiling tiling_{};
 
-    // The slot that each lifetime uses next
+    // Next slot of each lifetime
     uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
     uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
     uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;

@@ -1,5 +1,5 @@
-// Tiling data of self_attention_prefix_encoder: computed on the host, read by every core. Each
-// kernel reads what it needs.
+// Tiling data of self_attention_prefix_encoder: computed on the host, read by every core. A kernel
+// reads the fields that it needs.
 #ifndef ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_TILING_H
 #define ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_TILING_H
 
@@ -59,7 +59,7 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
-    int64_t maskPitch0;  // elements of mask behind dimension 0
+    int64_t maskPitch0;  // elements between neighbours of mask along dimension 0
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
 };
 
