@@ -13,7 +13,7 @@ from operator import is_not
 
 from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Named, Symbol
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 
@@ -143,6 +143,32 @@ class If(Statement):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class KeepScalars(Statement):
+    """A step of a continuous pipeline begins: the values of ``scalars`` stay known for ``depth`` steps.
+
+    ``counter``: the steps that have begun on this core, this one included. ``slot``: the slot of the step in
+    rings of ``depth`` slots, a scalar as of a :class:`Let` and one of ``scalars``.
+    """
+
+    core: Core
+    counter: Symbol
+    slot: Symbol
+    scalars: tuple[Symbol, ...]
+    depth: Named
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Earlier(If):
+    """``then``, with ``keep.scalars`` as they were ``back`` steps before, if there were as many steps.
+
+    The condition compares the counter of the steps with ``back``.
+    """
+
+    keep: KeepScalars
+    back: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Alloc(Statement):
     """A lifetime: each execution takes the next slot of all ``buffers`` together and gives it back."""
 
@@ -187,6 +213,13 @@ class Pipelined(Statement):
 
     Both core kinds run all steps; each runs its own stages, in the order given. ``back_pressure``: no ring
     leads back to a writing core, so the reader sets a flag when a slot is free again.
+
+    A *continuous* loop does not drain: when it runs again, its stages with a lag first work on the last
+    iterations of the run before, with the scalars of that run. ``counter`` then counts the steps of all
+    runs, and ``slot`` is a step's slot of the rings, which have ``depth`` slots. The last run has as many
+    steps as the deepest lag, without work of their own.
+    ``when``: for each stage the condition under which it has work in an iteration, None: always; for a
+    continuous loop only.
     """
 
     var: Symbol
@@ -194,6 +227,15 @@ class Pipelined(Statement):
     stages: tuple[Stage, ...]
     lags: tuple[int, ...]
     back_pressure: bool = False
+    counter: Symbol | None = None
+    slot: Symbol | None = None
+    depth: Named | None = None
+    when: tuple[Expr | None, ...] = ()
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the pipeline goes on from one run of the loop to the next."""
+        return self.counter is not None
 
     def children(self) -> tuple[Statement, ...]:
         return self.stages
