@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attndsl.lowering.attention.attention_loop import attention_loop
-from attndsl.lowering.attention.continuous import continuous, item_of_turn, turns
+from attndsl.lowering.attention.continuous import all_continuous, item_of_turn, turns
 from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.matmul_stages import with_query
 from attndsl.lowering.attention.scale_absorption import row_factors
@@ -35,8 +35,7 @@ def lower(
         NotLowered: for a node without a rule.
     """
     inventory = Inventory()
-    made = attention_contexts(computation, signature, schedule, device, inventory)
-    contexts = tuple(continuous(context) for context in made)
+    contexts = all_continuous(attention_contexts(computation, signature, schedule, device, inventory))
     add_work_fields(contexts)
     inputs = [
         PhaseInput(context=context, modifiers=modifiers, contexts=contexts)

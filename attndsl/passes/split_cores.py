@@ -102,7 +102,8 @@ def _loop_over_steps(loop: Pipelined, core: Core) -> Statement:
 
 def _continuous_loop(loop: Pipelined, core: Core) -> Statement:
     """``for var in 0..extent``: stages with a lag work with the scalars of an earlier step of any run."""
-    assert loop.counter is not None and loop.slot is not None and loop.depth is not None
+    steps = loop.steps
+    assert steps is not None
     mine = [
         (stage if when is None else If(condition=when, then=seq(stage), where=stage.where), lag)
         for stage, lag, when in zip(loop.stages, loop.lags, loop.when, strict=True)
@@ -110,17 +111,14 @@ def _continuous_loop(loop: Pipelined, core: Core) -> Statement:
     ]
     lagging = [item for item, lag in mine if lag]
     held = {
-        name: symbol
-        for item in (*lagging, Let(symbol=loop.slot, value=loop.slot))
-        for name, symbol in free(item).items()
-        if symbol.scope is Scope.LOCAL
+        name: symbol for item in lagging for name, symbol in free(item).items() if symbol.scope is Scope.LOCAL
     }
     keep = KeepScalars(
         core=core,
-        counter=loop.counter,
-        slot=loop.slot,
+        part=loop.stages[0].part,
+        steps=steps,
+        begins=loop.var == 0,
         scalars=tuple(held.values()),
-        depth=loop.depth,
         where=loop.where,
     )
     body: list[Statement] = [keep]
@@ -128,7 +126,7 @@ def _continuous_loop(loop: Pipelined, core: Core) -> Statement:
         inside = seq(*(item for item, _ in together))
         if lag:
             inside = seq(
-                Earlier(condition=loop.counter > lag, then=inside, keep=keep, back=lag, where=loop.where)
+                Earlier(condition=steps.counter > lag, then=inside, keep=keep, back=lag, where=loop.where)
             )
         body.append(inside)
     return For(var=loop.var, end=loop.extent, body=seq(*body), where=loop.where)

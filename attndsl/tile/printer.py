@@ -93,7 +93,8 @@ def headline(statement: Statement) -> str:
         return f"{statement.array.name}, {statement.count} := {statement.index} in {span} ({most})"
     if isinstance(statement, KeepScalars):
         names = ", ".join(symbol.name for symbol in statement.scalars)
-        return f"{statement.slot} := slot of the next step of {statement.depth}, keeping {names}"
+        steps = statement.steps
+        return f"next step of {steps.depth}: {steps.slot}, {steps.run} of the runs, keeping {names}"
     if isinstance(statement, For):
         step = "" if str(statement.step) == "1" else f" by {statement.step}"
         return f"for {statement.var} in {statement.begin}..{statement.end}{step}"

@@ -11,14 +11,13 @@ from attndsl.target import MemorySpace
 from attndsl.tile.buffers import GlobalRegion, Region
 from attndsl.tile.naming import global_name, list_name
 from attndsl.tile.program import CORE_SCALARS, Program
-from attndsl.tile.statements import Collect, For, KeepScalars, Let, Pipelined, Seq, Statement
+from attndsl.tile.statements import Collect, For, KeepScalars, Let, Pipelined, Seq, Statement, Steps
 
 _BINDERS: dict[type[Statement], tuple[str, ...]] = {
     Let: ("symbol",),
     For: ("var",),
-    Pipelined: ("var", "counter", "slot"),
+    Pipelined: ("var",),
     Collect: ("count", "index"),
-    KeepScalars: ("counter", "slot"),
 }
 
 # Scalars of the functions that sum over an index range.
@@ -30,14 +29,22 @@ def defined(statement: Statement) -> tuple[str, ...]:
     if isinstance(statement, Let):
         return (statement.symbol.name,)
     if isinstance(statement, KeepScalars):
-        return statement.counter.name, statement.slot.name
+        return _counted(statement.steps)
     return (statement.count.name,) if isinstance(statement, Collect) else ()
 
 
 def binds(statement: Statement) -> tuple[str, ...]:
     """The scalars that a statement defines, for what follows it or for what is inside."""
-    bound = (getattr(statement, name) for name in _BINDERS.get(type(statement), ()))
-    return tuple(symbol.name for symbol in bound if symbol is not None)
+    if isinstance(statement, KeepScalars):
+        return _counted(statement.steps)
+    bound = tuple(getattr(statement, name).name for name in _BINDERS.get(type(statement), ()))
+    if isinstance(statement, Pipelined) and statement.steps is not None:
+        return bound + _counted(statement.steps)
+    return bound
+
+
+def _counted(steps: Steps) -> tuple[str, ...]:
+    return tuple(symbol.name for symbol in (steps.counter, steps.slot, steps.runs, steps.run))
 
 
 @kept
@@ -70,7 +77,7 @@ def expressions(statement: Statement) -> tuple[Expr, ...]:
         elif isinstance(value, Region | GlobalRegion):
             found += extents_of(value)
     if isinstance(statement, KeepScalars):
-        found += (symbol for symbol in statement.scalars if symbol.name != statement.slot.name)
+        found += (symbol for symbol in statement.scalars if symbol.name not in defined(statement))
     if isinstance(statement, Pipelined):
         found += (condition for condition in statement.when if condition is not None)
     return tuple(found)

@@ -142,19 +142,38 @@ class If(Statement):
         return replace(self, then=as_seq(children[0]), otherwise=otherwise)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """How a continuous pipeline counts.
+
+    Attributes:
+        counter: the steps that have begun on a core, a member of the kernel.
+        slot: a step's slot of rings of ``depth`` slots.
+        runs: the runs of the loop that have begun and have steps, a member of the kernel.
+        run: a run's slot of ``depth`` slots; runs that are in work at once have different ones.
+        depth: one more than the deepest lag.
+    """
+
+    counter: Symbol
+    slot: Symbol
+    runs: Symbol
+    run: Symbol
+    depth: Named
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KeepScalars(Statement):
-    """A step of a continuous pipeline begins: the values of ``scalars`` stay known for ``depth`` steps.
+    """A step of a continuous pipeline begins: the values of ``scalars`` stay known for ``steps.depth`` steps.
 
-    ``counter``: the steps that have begun on this core, this one included. ``slot``: the slot of the step in
-    rings of ``depth`` slots, a scalar as of a :class:`Let` and one of ``scalars``.
+    The counters go up, that of the runs where ``begins`` holds; the slots are scalars as of a :class:`Let`.
+    ``part``: as of a stage.
     """
 
     core: Core
-    counter: Symbol
-    slot: Symbol
+    part: str
+    steps: Steps
+    begins: Expr
     scalars: tuple[Symbol, ...]
-    depth: Named
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -215,9 +234,8 @@ class Pipelined(Statement):
     leads back to a writing core, so the reader sets a flag when a slot is free again.
 
     A *continuous* loop does not drain: when it runs again, its stages with a lag first work on the last
-    iterations of the run before, with the scalars of that run. ``counter`` then counts the steps of all
-    runs, and ``slot`` is a step's slot of the rings, which have ``depth`` slots. The last run has as many
-    steps as the deepest lag, without work of their own.
+    iterations of the run before, with the scalars of that run. ``steps`` counts the steps of all runs. The
+    last run has as many steps as the deepest lag, without work of their own.
     ``when``: for each stage the condition under which it has work in an iteration, None: always; for a
     continuous loop only.
     """
@@ -227,15 +245,13 @@ class Pipelined(Statement):
     stages: tuple[Stage, ...]
     lags: tuple[int, ...]
     back_pressure: bool = False
-    counter: Symbol | None = None
-    slot: Symbol | None = None
-    depth: Named | None = None
+    steps: Steps | None = None
     when: tuple[Expr | None, ...] = ()
 
     @property
     def continuous(self) -> bool:
         """Whether the pipeline goes on from one run of the loop to the next."""
-        return self.counter is not None
+        return self.steps is not None
 
     def children(self) -> tuple[Statement, ...]:
         return self.stages

@@ -174,10 +174,12 @@ class CoreState:
 
     def keep(self, statement: KeepScalars) -> None:
         """A step of a continuous pipeline begins; its scalars stay known for some steps."""
-        kept = self._kept.setdefault(statement, [])
-        begun, depth = self.scalars.get(statement.counter.name, 0), int(statement.depth.value)
-        self.scalars[statement.slot.name] = begun % depth
-        self.scalars[statement.counter.name] = begun + 1
+        kept, steps = self._kept.setdefault(statement, []), statement.steps
+        depth = int(steps.depth.value)
+        begun, runs = self.scalars.get(steps.counter.name, 0), self.scalars.get(steps.runs.name, 0)
+        runs += int(bool(self.value(statement.begins)))
+        self.scalars |= {steps.counter.name: begun + 1, steps.slot.name: begun % depth}
+        self.scalars |= {steps.runs.name: runs, steps.run.name: runs % depth}
         kept.append({symbol.name: self.scalars[symbol.name] for symbol in statement.scalars})
         del kept[:-depth]
 

@@ -202,8 +202,7 @@ def _bounds(loop: For) -> Function:
 def _named_inside(loop: For) -> frozenset[str]:
     """The scalars that a loop and its body define."""
     lets = (item.symbol.name for item in loop.body.walk() if isinstance(item, Let))
-    slots = (item.slot.name for item in loop.body.walk() if isinstance(item, KeepScalars))
-    return frozenset({loop.var.name, *lets, *slots})
+    return frozenset({loop.var.name, *lets})
 
 
 def _iterations(loop: For, core: CoreState) -> Iterator[int]:

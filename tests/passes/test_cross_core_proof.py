@@ -256,6 +256,26 @@ def test_a_defect_that_only_shows_between_short_runs():
     assert slot_reuse.first_defect(cores, lags, rings, 3) == slot_reuse.SOUND
 
 
+@pytest.mark.parametrize("lag", [1, 2, 3])
+def test_the_ring_that_a_continuous_loop_needs(lag):
+    """Whichever steps have no work: one slot more than the deepest lag, as for a loop that drains."""
+    cores, lags, rings = four((0, 0, lag, lag))
+    found = [slot_reuse.first_defect_of_steps(cores, lags, rings, depth) for depth in range(1, lag + 2)]
+    assert [defect == slot_reuse.SOUND for defect in found] == [False] * lag + [True]
+
+
+def test_a_ring_without_an_answer_is_overwritten_whichever_steps_have_work():
+    cores, lags, rings = four((0, 0, 2, 2))
+    short = ((0, 1), (2, 3))
+    found = {
+        absent: slot_reuse.defect_of_runs(cores, lags, short, 3, (7,), absent=frozenset(absent))
+        for absent in ((), (1, 2))
+    }
+    assert slot_reuse.SOUND not in found.values()  # no answer ever comes back from the vector core
+    assert slot_reuse.first_defect_of_steps(cores, lags, short, 3) == 0
+    assert slot_reuse.first_defect_of_steps(cores, lags, rings, 3) == slot_reuse.SOUND
+
+
 @pytest.mark.parametrize(
     "lags", [(0, 0, 1, 1), (0, 0, 2, 2), (0, 0, 1, 2), (0, 1, 1, 2), (0, 1, 2, 3), (0, 0, 0, 0)]
 )

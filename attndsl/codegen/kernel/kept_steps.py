@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from attndsl.codegen.names.identifiers import pascal
 from attndsl.codegen.names.members import constant, member, scalar
 from attndsl.target import Core
 from attndsl.tile.program import Program
@@ -17,13 +18,13 @@ _CORES = {Core.AIC: "cube", Core.AIV: "vector"}
 class KeptSteps:
     """A struct of scalars and the array of them, one for each slot of the rings.
 
-    ``counter``: the member that counts the steps.
+    ``counters``: the members that count the steps and the items.
     """
 
     struct: str
     scalars: tuple[str, ...]
     array: str
-    counter: str
+    counters: tuple[str, ...]
 
 
 def kept_steps(program: Program) -> Iterator[KeptSteps]:
@@ -32,20 +33,15 @@ def kept_steps(program: Program) -> Iterator[KeptSteps]:
         yield KeptSteps(
             struct=_struct(keep),
             scalars=tuple(scalar(symbol) for symbol in keep.scalars),
-            array=f"{kept_member(keep)}[{constant(keep.depth.name)}]",
-            counter=member(keep.counter.name),
+            array=f"{kept_member(keep)}[{constant(keep.steps.depth.name)}]",
+            counters=(member(keep.steps.counter.name), member(keep.steps.runs.name)),
         )
 
 
 def kept_member(keep: KeepScalars) -> str:
     """The array of the scalars of a pipeline's last steps, on one kind of core."""
-    return member(f"{_CORES[keep.core]}{_capital(keep)}s")
+    return member(f"{_CORES[keep.core]}Steps{keep.part}")
 
 
 def _struct(keep: KeepScalars) -> str:
-    core = _CORES[keep.core]
-    return f"{core[:1].upper()}{core[1:]}{_capital(keep)}"
-
-
-def _capital(keep: KeepScalars) -> str:
-    return keep.counter.name[:1].upper() + keep.counter.name[1:]
+    return pascal(f"{_CORES[keep.core]}Step{keep.part}")

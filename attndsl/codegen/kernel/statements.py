@@ -181,16 +181,20 @@ class Writer:
         yield "}"
 
     def _keep(self, keep: KeepScalars) -> Iterator[str]:
-        counter, slot = self._spelling.expr(keep.counter), scalar(keep.slot)
+        steps, expr = keep.steps, self._spelling.expr
+        slot, run, counter, runs = (expr(each) for each in (steps.slot, steps.run, steps.counter, steps.runs))
         values = ", ".join(scalar(symbol) for symbol in keep.scalars)
-        yield f"const int64_t {slot} = {counter}++ % {self._spelling.expr(keep.depth)};"
+        yield f"const int64_t {slot} = {counter}++ % {expr(steps.depth)};"
+        if steps.run in keep.scalars:
+            yield f"{runs} += {expr(keep.begins)};"
+            yield f"const int64_t {run} = {runs} % {expr(steps.depth)};"
         text = f"{kept_member(keep)}[{slot}] = {{{values}}};"
         yield from textwrap.wrap(text, _DECODED, subsequent_indent=_INDENT, break_long_words=False)
 
     def _earlier(self, earlier: Earlier, held: _Held) -> Iterator[str]:
-        keep, counter = earlier.keep, self._spelling.expr(earlier.keep.counter)
+        keep, counter = earlier.keep, self._spelling.expr(earlier.keep.steps.counter)
         names = ", ".join(scalar(symbol) for symbol in keep.scalars)
-        step = f"({counter} - {earlier.back + 1}) % {self._spelling.expr(keep.depth)}"
+        step = f"({counter} - {earlier.back + 1}) % {self._spelling.expr(keep.steps.depth)}"
         text = f"const auto [{names}] = {kept_member(keep)}[{step}];"
         yield f"if ({self._spelling.expr(earlier.condition)}) {{"
         wrapped = textwrap.wrap(text, _DECODED, subsequent_indent=_INDENT, break_long_words=False)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attndsl.expr import Expr, Scope, Symbol
-from attndsl.lowering.attention.continuous import FIRST_STEP, HAS_KEYS, LAST_STEP
+from attndsl.lowering.attention.continuous import FIRST_STEP, LAST_STEP, has_keys
 from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.attention.widen_rows import widen_rows
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
-from attndsl.lowering.emit.loop_scalars import SLOT, STEPS, TILE, TILES
-from attndsl.tile.statements import Pipelined, Seq, Stage, Statement, as_stage, seq
+from attndsl.lowering.emit.loop_scalars import ITEM_SLOT, SLOT, STEPS, TILE, TILES
+from attndsl.tile.statements import Pipelined, Seq, Stage, Statement, Steps, as_stage, seq
 
 _Step = tuple[Stage | None, int, Expr]
 """A stage, its lag, and when it has work in a step of a continuous pipeline."""
@@ -24,14 +24,15 @@ def attention_loop(context: Context, modifiers: Modifiers, finish: Sequence[Stat
     ``finish``: its complete rows, stages of a continuous pipeline.
     """
     lag = context.schedule.prefetch_distance
+    keyed = has_keys(context)
     start, sums = start_rows(context), start_sums(context)
     steps: list[_Step] = [
-        (widen_rows(context, context.keys), 0, HAS_KEYS),
-        (score_tile(context), 0, HAS_KEYS),
-        (softmax_tile(context, modifiers), 0, HAS_KEYS),
-        (widen_rows(context, context.values), 0, HAS_KEYS),
-        (weighted_tile(context), lag, HAS_KEYS),
-        (update_tile(context), lag, HAS_KEYS),
+        (widen_rows(context, context.keys), 0, keyed),
+        (score_tile(context), 0, keyed),
+        (softmax_tile(context, modifiers), 0, keyed),
+        (widen_rows(context, context.values), 0, keyed),
+        (weighted_tile(context), lag, keyed),
+        (update_tile(context), lag, keyed),
     ]
     if not context.continuous:
         return seq(start, sums, _loop(context, steps), *finish)
@@ -51,9 +52,13 @@ def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
         extent=STEPS,
         stages=stages,
         lags=lags,
-        counter=Symbol(context.label("step"), Scope.MEMBER),
-        slot=SLOT,
-        depth=context.ring,
+        steps=Steps(
+            counter=Symbol(context.label("stepsBegun"), Scope.MEMBER),
+            slot=SLOT,
+            runs=Symbol(context.label("itemsBegun"), Scope.MEMBER),
+            run=ITEM_SLOT,
+            depth=context.ring,
+        ),
         when=tuple(when for _, _, when in present),
         where=context.where,
     )

@@ -14,8 +14,8 @@ from attndsl.expr import Expr, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     ITEM,
+    ITEM_SLOT,
     R0,
-    ROW_STATE,
     SLOT,
     STEPS,
     TASK_ROWS,
@@ -26,20 +26,25 @@ from attndsl.tile.program import BLOCK_COUNT
 from attndsl.tile.statements import Collect, Let, PickTensor, Statement
 
 
-def continuous(context: Context) -> Context:
-    """The context with a continuous pipeline where the item's state is scalars and row statistics alone.
+def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
+    """The contexts of a computation, with continuous pipelines if each of them can have one."""
+    if not all(_can_be_continuous(context) for context in contexts):
+        return contexts
+    return tuple(replace(context, continuous=True) for context in contexts)
+
+
+def _can_be_continuous(context: Context) -> bool:
+    """Whether the state of an item is scalars and row statistics alone.
 
     A second run over the tiles, vectors of channels, collected arrays and picked tensors belong to one item
     at a time.
     """
     quantized = context.keys.quantization is not None or context.values.quantization is not None
     if context.computation.selection is not None or quantized:
-        return context
+        return False
     parts = (context.rows, context.keys, context.values)
     entered = [statement for part in parts for statement in part.enter(context)]
-    if any(isinstance(statement, Collect | PickTensor) for statement in entered):
-        return context
-    return replace(context, continuous=True)
+    return not any(isinstance(statement, Collect | PickTensor) for statement in entered)
 
 
 def turns(context: Context) -> Expr:
@@ -58,15 +63,12 @@ def item_steps(context: Context) -> list[Statement]:
         return []
     last, none = context.items <= ITEM, TASK_ROWS == 0
     steps = select(none, 0, maximum(TILES, 1)) if context.rows.may_be_empty() else maximum(TILES, 1)
-    return [
-        Let(symbol=STEPS, value=select(last, context.ring - 1, steps)),
-        Let(symbol=ROW_STATE, value=ITEM // BLOCK_COUNT % context.ring * context.rows_per_vector),
-    ]
+    return [Let(symbol=STEPS, value=select(last, context.ring - 1, steps))]
 
 
-def has_tiles(context: Context, tiles: Expr) -> Expr:
-    """The tiles of the item, none in the last turn."""
-    return select(context.items > ITEM, tiles, 0) if context.continuous else tiles
+def has_keys(context: Context) -> Expr:
+    """Whether a step of a continuous pipeline has a tile of keys."""
+    return (TILE < TILES) & (context.items > ITEM)
 
 
 def ring_slot(context: Context) -> list[Statement]:
@@ -76,9 +78,8 @@ def ring_slot(context: Context) -> list[Statement]:
 
 def state_row(context: Context, row: Expr = R0) -> Expr:
     """Where the maximum and the sum of one of the core's rows stand."""
-    return row + ROW_STATE if context.continuous else row
+    return row + ITEM_SLOT * context.rows_per_vector if context.continuous else row
 
 
 FIRST_STEP = TILE == 0
 LAST_STEP = TILE == STEPS - 1
-HAS_KEYS = TILES > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 from attndsl.expr import Symbol, ceil_div, maximum, minimum, select
-from attndsl.lowering.attention.continuous import has_tiles, item_steps, ring_slot
+from attndsl.lowering.attention.continuous import item_steps, ring_slot
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,
@@ -47,7 +47,7 @@ def key_range(context: Context) -> list[Statement]:
         Let(symbol=total, value=count),
         Let(symbol=share, value=ceil_div(total, context.splits)),
         Let(symbol=FIRST_TILE, value=minimum(SPLIT * share, total)),
-        Let(symbol=TILES, value=has_tiles(context, minimum(share, total - FIRST_TILE))),
+        Let(symbol=TILES, value=minimum(share, total - FIRST_TILE)),
         *item_steps(context),
     ]
 

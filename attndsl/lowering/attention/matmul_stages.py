@@ -13,7 +13,7 @@ from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
+from attndsl.lowering.emit.loop_scalars import ITEM, KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.key_source import KeySource
@@ -83,7 +83,9 @@ def _check_depths(context: Context) -> None:
 def load_query(context: Context) -> Stage:
     """The rows of the task to L1, once an item."""
     load = context.rows.load_query(context, cube_buffers(context).query)
-    if context.rows.may_be_empty() or context.continuous:
+    if context.continuous:
+        load = If(condition=(TILES > 0) & (context.items > ITEM), then=seq(load))
+    elif context.rows.may_be_empty():
         load = If(condition=TILES > 0, then=seq(load))
     return Stage(
         name=context.label("LoadQuery"),

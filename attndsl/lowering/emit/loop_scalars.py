@@ -11,7 +11,7 @@ Scalar names (all ``int64``), in the order they come into being inside a kernel:
     firstTile, tiles          the item's range of key tiles
     steps     steps of the item in a continuous pipeline: its tiles, one for rows without keys
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
-    rowState  where the maxima and sums of the item's rows stand, of items in flight at once
+    itemSlot  the item's slot of the statistics of the rows of all items in work
     rowBegin, rows            the task's rows of one vector core
     r0, chunk                 the rows of one vector step; head, queryIndex: where a row stands
     span      lanes from a step's first score to its last, in whole repeats
@@ -47,7 +47,7 @@ FIRST_TILE = Symbol("firstTile")
 TILES = Symbol("tiles")
 TILE = Symbol("tile")
 STEPS = Symbol("steps")
-ROW_STATE = Symbol("rowState")
+ITEM_SLOT = Symbol("itemSlot")
 SLOT = Symbol("slot")
 FIRST_KEY = Symbol("firstKey")
 KEYS = Symbol("keys")
