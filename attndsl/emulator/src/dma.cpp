@@ -174,7 +174,10 @@ void rows_to_fractals(const char* what, const SourceLine& at, Place to, Place fr
     e.jump = p.to_column_step;
     ins.writes(to, e);
   }
-  if (!ins.admit({Op::LoadL1Fractals, DType::U8, moved_bytes(from, to, width, static_cast<uint64_t>(p.rows) * p.matrices)})) return;
+  uint64_t rows = static_cast<uint64_t>(p.rows) * p.matrices;
+  Work work{Op::LoadL1Fractals, DType::U8, moved_bytes(from, to, width, rows)};
+  work.rows = static_cast<double>(rows);
+  if (!ins.admit(work)) return;
   for (uint32_t m = 0; m < p.matrices; ++m)
     for (uint32_t r = 0; r < p.rows; ++r) {
       uint64_t source = from.at + m * p.from_matrix_step + r * p.from_row_step;
