@@ -81,7 +81,7 @@ double CoreTime::occupied(const Work& w, const Moved& moved) {
   double per_unit = std::max(cost.per_unit, w.at_least);
   double found = std::max(w.units - moved.missed, 0.0), missed = moved.missed * std::max(per_unit, 1 / table.rates.miss);
   double cycles = cost.head * w.count + found * per_unit + missed;
-  return std::max({cycles, cost.least * w.count, cost.per_row * w.rows});
+  return std::max({cycles, cost.least * w.count, cost.per_row * w.rows, cost.per_piece * w.pieces}) + w.more;
 }
 
 // When the shared memories have passed an instruction's bytes, which takes until `end` where nobody else is in the way.

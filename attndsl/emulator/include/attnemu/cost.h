@@ -8,10 +8,10 @@
 
 namespace attnemu {
 
-// The pipe is taken for head + per_unit * units cycles, but never for less than `least`, nor than `per_row` for each
-// row of a matrix that it reorders; the result is there `latency` cycles after that.
+// The pipe is taken for head + per_unit * units cycles, but never for less than `least`, nor, where a copy reorders a
+// matrix, than `per_row` for each row and `per_piece` for each piece of a row; the result is there `latency` cycles later.
 struct Cost {
-  double head = 0, per_unit = 0, latency = 0, least = 0, per_row = 0;
+  double head = 0, per_unit = 0, latency = 0, least = 0, per_row = 0, per_piece = 0;
   bool known = false;
 };
 
@@ -22,6 +22,7 @@ struct Rates {
   double l2_bytes = 0;        // what L2 holds
   double hbm = 0;             // most bytes a cycle of all cores together from and to memory
   double miss = 0;            // most bytes a cycle of one core that L2 does not have
+  double accumulate = 0;      // cycles by which a product that adds to what L0C holds takes longer
   double bank = 0;            // cycles a row of a group of UB banks is taken
   double read_write = 0;      // cycles of a repeat that reads and writes one bank
   double queue = 0;           // instructions a pipe's queue holds
@@ -30,7 +31,7 @@ struct Rates {
 class CostTable {
  public:
   Rates rates;
-  // Lines "cost OP TYPE HEAD PER_UNIT LATENCY LEAST PER_ROW" (TYPE "any" or a type that has numbers of its own) and "rate NAME VALUE".
+  // Lines "cost OP TYPE HEAD PER_UNIT LATENCY LEAST PER_ROW PER_PIECE" (TYPE "any" or a type that has numbers of its own) and "rate NAME VALUE".
   // Throws std::runtime_error for unknown names and when an operation or a rate has no line.
   void read(std::istream& in);
   void read_file(const std::string& path);
@@ -58,7 +59,8 @@ struct Work {
   double units = 0;
   uint32_t count = 1;
   double at_least = 0;  // cycles a unit, where memory banks are slower than the operation
-  double rows = 0;      // of a matrix that a copy reorders
+  double rows = 0, pieces = 0;  // of a matrix that a copy reorders
+  double more = 0;      // cycles besides
 };
 
 }  // namespace attnemu
