@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from attndsl.expr import Expr, Symbol, as_expr, minimum
+from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LANES, REPEAT_LANES
 from attndsl.lowering.emit.shorthands import whole
-from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.emit.vector_buffers import folded_lanes, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.tile.buffers import Buffer, Region
-from attndsl.tile.instructions import Binary, BroadcastRows, Fill
-from attndsl.tile.statements import For, Statement, seq
+from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, Fill
+from attndsl.tile.statements import For, If, Statement, seq
 
 C0 = Symbol("c0")
 _D0 = Symbol("d0")
@@ -51,13 +51,40 @@ def scale_rows(emit: Emitter, op: str, target: Buffer, offset: Expr | int, block
     )
 
 
-def fold_lanes(emit: Emitter, op: str, start: Expr) -> list[Statement]:
-    """``lanes[r, :] = op over the tile's repeats of score[r, :]``."""
-    b = vector_buffers(emit)
-    lanes = b.lanes.region(0, CHUNK, REPEAT_LANES, REPEAT_LANES)
-    column = b.score.region(C0, CHUNK, REPEAT_LANES, emit.tile_keys)
-    fold = Binary(op=op, dst=lanes, first=lanes, second=column)
+def reduce_tile(emit: Emitter, op: str, start: Expr) -> list[Statement]:
+    """``tileStat[r] = op over the lanes of score[r, :]``, ``op`` Max or Sum, by eights.
+
+    A block of 8 lanes gives one result. The first level leaves those of a tile in ``lanes``, one repeat a
+    row, the second 8 of each row, the third one. ``start`` is in the lanes that keys have no results for.
+    """
+    b, count = vector_buffers(emit), folded_lanes(emit.schedule)
+    width = REPEAT_LANES if count == LANES else Const(count)
+    rest: Statement = Fill(dst=whole(b.lanes, 0, CHUNK * width), value=start)
+    if count * STATISTIC_LANES == emit.schedule.tile_k:
+        rest = If(condition=emit.tile_keys > KEYS, then=seq(rest))
+    first = BlockReduce(
+        op=op,
+        dst=b.lanes.region(C0 // STATISTIC_LANES, CHUNK, STATISTIC_LANES, width),
+        src=b.score.region(C0, CHUNK, REPEAT_LANES, emit.tile_keys),
+    )
+    folded = b.lanes.region(0, CHUNK, REPEAT_LANES, width)
+    blocks = b.row_blocks.region(0, CHUNK, STATISTIC_LANES, STATISTIC_LANES)
+    more = Binary(
+        op="Max" if op == "Max" else "Add",
+        dst=folded,
+        first=folded,
+        second=b.lanes.region(C0, CHUNK, REPEAT_LANES, width),
+    )
+    wide = For(var=C0, begin=REPEAT_LANES, end=width, step=REPEAT_LANES, body=seq(more), runs=True)
+    groups = ceil_div(CHUNK, STATISTIC_LANES)
     return [
-        Fill(dst=whole(b.lanes, 0, CHUNK * REPEAT_LANES), value=start),
-        For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(fold), runs=True),
+        rest,
+        For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(first), disjoint=(b.lanes,), runs=True),
+        *([wide] if count > LANES else []),
+        BlockReduce(op=op, dst=blocks, src=folded),
+        BlockReduce(
+            op=op,
+            dst=b.tile_stat.region(0, groups, STATISTIC_LANES, STATISTIC_LANES),
+            src=b.row_blocks.region(0, groups, REPEAT_LANES, REPEAT_LANES),
+        ),
     ]

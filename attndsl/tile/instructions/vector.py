@@ -447,6 +447,52 @@ class RowReduce(VectorInstruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class BlockReduce(VectorInstruction):
+    """``dst[r, i] = op(src[r, 8 * i : 8 * i + 8])``: BlockReduceMax or BlockReduceSum of fp32.
+
+    A row of ``src`` is one repeat of 64 lanes, a row of ``dst`` its 8 results.
+    """
+
+    op: str
+    src: Region
+
+    @property
+    def api(self) -> str:  # type: ignore[override]
+        return f"BlockReduce{self.op}"
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+    def units(self, machine: Machine) -> float:
+        return float(machine.value(self.src.rows))
+
+    def run(self, machine: Machine) -> None:
+        source, out = view(machine, self.src), view(machine, self.dst)
+        with np.errstate(all="ignore"):
+            blocks = source.reshape(-1, block_elements("float32"))
+            out[...] = _REDUCTIONS[self.op](blocks).reshape(out.shape)
+
+    def text(self, names: Names) -> str:
+        places, rows = operands(names, self.dst, self.src), names.expr(self.src.rows)
+        results = names.expr(self.dst.pitch // as_expr(REPEAT_BLOCKS))
+        lanes = names.expr(self.src.cols)
+        return f"{self.api}({places}, {rows}, {lanes}, {results}, 1, {repeat_stride(names, self.src)});"
+
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
+        yield from name_rule(self.op, _REDUCTIONS, "reduction")
+        yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")
+        yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
+        lanes = repeat_elements("float32")
+        for region, role, cols in ((self.src, "source", lanes), (self.dst, "destination", REPEAT_BLOCKS)):
+            if constant_value(region.cols) != cols:
+                yield f"a row of the {role} has {region.cols} lanes, needs {cols}"
+
+    def describe(self) -> str:
+        return f"{self.dst} = {self.api}({self.src})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BroadcastRows(VectorInstruction):
     """``dst[r, 0:8] = src[r]`` in fp32: Brcb, eight rows a repeat.
 
