@@ -13,6 +13,8 @@ from attndsl.lowering.attention.matmul_stages import with_query
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, update_tile
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
+from attndsl.lowering.emit.row_operations import row_blocks
+from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import recognize
@@ -121,10 +123,36 @@ def test_the_rescaling_of_a_tile_is_kept_for_its_slot_of_the_ring() -> None:
     c = context(attention())
     kept = "rescale[slot * rowsPerVector + r0 + chunk]"
     assert f"V     {kept} = Exp({kept})" in softmax(c)
-    spread = (
-        "V     rowBlocks[rowsPerStep x 8 pitch 8] = Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])"
-    )
-    assert any(line.endswith(spread) for line in lines(update_tile(c)))
+    spread = "V     rowBlocks[copy + rowsPerStep x 8 pitch 128] = "
+    assert f"{spread}Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])" in lines(update_tile(c))
+
+
+def test_a_row_statistic_is_read_from_the_bank_group_that_its_lanes_leave_free() -> None:
+    """Columns begin at groups 0 and 8 of 16 in turn, blocks of a row lie in both."""
+    beside = "rowBlocks[repeatLanes - c0 % (2 * repeatLanes) + chunk x 8 pitch 128]"
+    column = "score[c0 + chunk x repeatLanes pitch tileKeys]"
+    assert f"V     {column} = Sub({column}, {beside})" in softmax(context(attention()))
+    c = context(attention())
+    blocks = vector_buffers(c).row_blocks
+    groups = {at: int(row_blocks(c, blocks, Const(at)).offset.evaluate({})) // 8 % 16 for at in (0, 64, 128)}
+    assert groups == {0: 8, 64: 0, 128: 8}
+
+
+def test_lanes_of_a_short_tile_without_results_are_filled_before_they_are_reduced() -> None:
+    def fills(tile_k: int) -> list[str]:
+        found = softmax(context(attention(), tile_k=tile_k))
+        at = [number for number, line in enumerate(found) if line.startswith("V     lanes[chunk *")]
+        return [found[number - 1] for number in at]
+
+    assert fills(512) == ["if tileKeys > keys:"] * 2
+    assert not any(line.startswith("if ") for line in fills(256))  # 32 lanes of a row never have results
+
+
+def test_tiles_of_more_than_512_keys_are_folded_to_one_repeat_a_row() -> None:
+    found = softmax(context(attention(), tile_k=1024, rows=8))
+    row = "lanes[chunk x repeatLanes pitch 128]"
+    assert f"V     {row} = Max({row}, lanes[c0 + chunk x repeatLanes pitch 128])" in found
+    assert f"V     {row} = Add({row}, lanes[c0 + chunk x repeatLanes pitch 128])" in found
 
 
 def test_the_loop_runs_the_weighted_sums_behind_the_scores() -> None:
@@ -214,7 +242,7 @@ def test_given_steps_are_read_row_by_row_and_zero_counts_as_one() -> None:
     found = softmax(c)
     assert not [line for line in found if line.startswith("# step = ")]
     given = "steps[batch * stepsStrideB + head * stepsStrideN]"
-    assert f"V     rowBlocks[row * 8 + 8] = Duplicate(1.0 if {given} == 0 else {given})" in found
+    assert f"V     rowBlocks[row * 128 + 128] = Duplicate(1.0 if {given} == 0 else {given})" in found
 
 
 def test_an_unsplit_item_normalizes_its_rows_a_split_one_leaves_partials() -> None:

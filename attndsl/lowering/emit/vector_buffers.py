@@ -49,7 +49,7 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
         lanes=ub("lanes", "float32", s.rows * folded_lanes(s), "reduction over the tile, one repeat a row"),
         tile_stat=ub("tileStat", "float32", s.rows, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", s.rows, "running maximum including the tile"),
-        row_blocks=ub("rowBlocks", "float32", s.rows * STATISTIC_LANES, "a row statistic, one block a row"),
+        row_blocks=ub("rowBlocks", "float32", s.rows * 2 * LANES, "a row statistic, two blocks a row"),
         row_max=ub("rowMax", "float32", rows, "running maximum of each row"),
         row_sum=ub("rowSum", "float32", rows, "running sum of each row"),
         rescale=ub("rescale", "float32", s.ring * rows, "exp(old max - new max) of the tiles in flight"),

@@ -316,7 +316,7 @@ class Binary(VectorInstruction):
         if is_one(self.dst.rows) and not self.broadcast:
             return f"{self.op}({places}, {names.expr(self.dst.cols)});"
         strides = [repeat_stride(names, region) for region in (self.dst, self.first)]
-        second = (0, 1) if self.broadcast else (1, repeat_stride(names, self.second))
+        second = (0 if self.broadcast else 1, repeat_stride(names, self.second))
         params = f"BinaryRepeatParams(1, 1, {second[0]}, {strides[0]}, {strides[1]}, {second[1]})"
         mask, rows = names.expr(self.dst.cols), names.expr(self.dst.rows)
         return f"{self.op}({places}, {mask}, {rows}, {params});"
@@ -496,7 +496,8 @@ class BlockReduce(VectorInstruction):
 class BroadcastRows(VectorInstruction):
     """``dst[r, 0:8] = src[r]`` in fp32: Brcb, eight rows a repeat.
 
-    ``dst`` has one 32-byte block a row; rows are rounded up to 8, so ``src`` must hold that many.
+    ``dst`` has one 32-byte block a row, at an even pitch; rows are rounded up to 8, so ``src`` must hold that
+    many.
     """
 
     api: ClassVar[str] = "Brcb"
@@ -513,7 +514,9 @@ class BroadcastRows(VectorInstruction):
 
     def text(self, names: Names) -> str:
         repeat = names.expr(ceil_div(self.src.cols, REPEAT_BLOCKS))
-        return f"Brcb({operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams(1, {REPEAT_BLOCKS}));"
+        pitch = self.dst.pitch // as_expr(block_elements("float32"))
+        strides = f"{names.expr(pitch)}, {names.expr(pitch * REPEAT_BLOCKS)}"
+        return f"Brcb({operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams({strides}));"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
