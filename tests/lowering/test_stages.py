@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from attndsl.expr import Const, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.attention_loop import attention_loop
-from attndsl.lowering.attention.matmul_stages import with_query
+from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile, with_query
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, update_tile
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
@@ -23,8 +24,9 @@ from attndsl.lowering.results.merge_partials import merge_partials
 from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
 from attndsl.lowering.results.write_rows import may_split, write_rows
 from attndsl.lowering.scores.score_rules import lower_modifier
+from attndsl.target import MemorySpace
 from attndsl.tile.printer import print_program
-from attndsl.tile.statements import seq
+from attndsl.tile.statements import Alloc, seq
 from tests.support.devices import DEVICE
 
 from .builders import (
@@ -153,6 +155,29 @@ def test_tiles_of_more_than_512_keys_are_folded_to_one_repeat_a_row() -> None:
     row = "lanes[chunk x repeatLanes pitch 128]"
     assert f"V     {row} = Max({row}, lanes[c0 + chunk x repeatLanes pitch 128])" in found
     assert f"V     {row} = Add({row}, lanes[c0 + chunk x repeatLanes pitch 128])" in found
+
+
+def test_query_rows_stay_in_l0a_for_the_keys_of_a_tile() -> None:
+    """If it holds them twice; else each key block loads its part of them again."""
+
+    def at(max_rows: int, start: str) -> int:
+        found = lines(score_tile(context(attention(), max_rows=max_rows, base_k=16, tile_k=512)))
+        return next(number for number, line in enumerate(found) if line.startswith(start))
+
+    assert at(128, "MTE1  leftL0[") < at(128, "for n0 in")
+    wide = context(attention(), max_rows=128, base_k=16)
+    wide = replace(wide, signature=replace(wide.signature, padded_head_size=256, padded_value_size=256))
+    found = lines(score_tile(wide))
+    loads = [number for number, line in enumerate(found) if line.startswith("MTE1  leftL0[")]
+    assert len(loads) == 1 and loads[0] > found.index("for n0 in 0..keys by baseN:")
+
+
+def test_scores_and_weighted_sums_take_turns_in_l0c() -> None:
+    c = context(attention(), max_rows=128)
+    stages = (score_tile(c), weighted_tile(c))
+    used = {b for each in stages for item in each.walk() if isinstance(item, Alloc) for b in item.buffers}
+    (product,) = (buffer for buffer in used if buffer.space is MemorySpace.L0C)
+    assert product.total_bytes == DEVICE.architecture.memory(MemorySpace.L0C).usable
 
 
 def test_the_loop_runs_the_weighted_sums_behind_the_scores() -> None:

@@ -171,7 +171,7 @@ def test_a_lifetime_without_the_raising_pipe_asks_it_first():
     ("core", "name", "buffers"),
     [
         (Core.AIV, "scoreReadyMTE2V", ("score", "pseShiftRows")),
-        (Core.AIC, "leftL0ReadyMTE1M", ("leftL0", "rightL0")),
+        (Core.AIC, "rightL0ReadyMTE1M", ("rightL0",)),
         (Core.AIV, "rowMaxFreeMTE3V", ("rowMax", "rowSum", "accumulator")),
     ],
 )

@@ -39,7 +39,7 @@ class Schedule:
     base_n: int = 128
     base_k: int = 128
     slots: int = 2
-    max_rows: int = 64
+    max_rows: int = 128
     split_kv: int | str = "auto"
     cores: int | str = "auto"
 
