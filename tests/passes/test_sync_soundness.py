@@ -18,6 +18,7 @@ from attndsl.passes.events.hazards import Overrun, find_problems
 from attndsl.passes.events.synchronize import synchronize
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import BlockReduce
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     Alloc,
@@ -170,8 +171,8 @@ def test_a_lifetime_without_the_raising_pipe_asks_it_first():
     ("core", "name", "buffers"),
     [
         (Core.AIV, "scoreReadyMTE2V", ("score", "pseShiftRows")),
-        (Core.AIC, "leftL0ReadyMTE1M", ("leftL0", "rightL0")),
         (Core.AIV, "leavingMaxFreeMTE3V", ("leavingMax", "leavingSum", "leavingOut")),
+        (Core.AIC, "rightL0ReadyMTE1M", ("rightL0",)),
     ],
 )
 def test_an_event_tells_which_buffers_it_orders(core, name, buffers):
@@ -236,9 +237,14 @@ def test_key_rows_that_are_copied_one_by_one_are_disjoint():
 
 @pytest.mark.parametrize("core", [Core.AIC, Core.AIV], ids=lambda core: core.value)
 def test_a_loop_that_is_not_disjoint_is_found(core):
-    """Steps of half the size: neighbouring iterations share elements. Unchanged, the same loop is fine."""
+    """Steps of half the size: neighbouring iterations share elements. Unchanged, the same loop is fine.
+
+    A block of results for each step would no longer be aligned: those loops stay as they are.
+    """
 
     def halved(item: Statement) -> Statement:
+        if any(isinstance(each, BlockReduce) for each in item.walk()):
+            return item
         if isinstance(item, For) and item.disjoint and item.step.same(Const(1)) is False:
             return replace(item, step=item.step // 2)
         if isinstance(item, For) and item.disjoint and core is Core.AIC:

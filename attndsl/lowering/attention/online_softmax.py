@@ -20,18 +20,17 @@ from attndsl.lowering.emit.loop_scalars import (
     KEYS,
     LOWEST,
     R0,
-    REPEAT_LANES,
     ROW_BEGIN,
     ROWS,
     SLOT,
     SPAN,
 )
-from attndsl.lowering.emit.row_operations import broadcast, fold_lanes, scale_rows
+from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
 from attndsl.target import Core
-from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, RowReduce, StoreRows, Unary, WithScalar
+from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, StoreRows, Unary, WithScalar
 from attndsl.tile.statements import Alloc, If, Note, Seq, Stage, Statement, seq
 
 
@@ -111,11 +110,9 @@ def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
     b = vector_buffers(context)
     tile_max, new_max = whole(b.tile_stat, 0, CHUNK), whole(b.new_max, 0, CHUNK)
     row_max, rescale = whole(b.row_max, state_row(context), CHUNK), whole(b.rescale, stat, CHUNK)
-    lanes = b.lanes.region(0, CHUNK, REPEAT_LANES, REPEAT_LANES)
     return [
         Note(text="newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)"),
-        *fold_lanes(context, "Max", LOWEST),
-        RowReduce(op="Max", dst=tile_max, src=lanes),
+        *reduce_tile(context, "Max", LOWEST),
         Binary(op="Max", dst=new_max, first=row_max, second=tile_max),
         Binary(op="Sub", dst=rescale, first=row_max, second=new_max),
         Unary(op="Exp", dst=rescale, src=rescale),
@@ -126,11 +123,9 @@ def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
 def _update_sum(context: Context, stat: Expr) -> list[Statement]:
     b = vector_buffers(context)
     row_sum, tile_sum = whole(b.row_sum, state_row(context), CHUNK), whole(b.tile_stat, 0, CHUNK)
-    lanes = b.lanes.region(0, CHUNK, REPEAT_LANES, REPEAT_LANES)
     return [
         Note(text="rowSum = rowSum * rescale + row sum of the tile"),
-        *fold_lanes(context, "Add", Const(0)),
-        RowReduce(op="Sum", dst=tile_sum, src=lanes),
+        *reduce_tile(context, "Sum", Const(0)),
         Binary(op="Mul", dst=row_sum, first=row_sum, second=whole(b.rescale, stat, CHUNK)),
         Binary(op="Add", dst=row_sum, first=row_sum, second=tile_sum),
     ]

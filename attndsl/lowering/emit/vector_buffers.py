@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import LANES
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
+from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.tile.buffers import Buffer
 
 
@@ -27,6 +28,12 @@ class VectorBuffers:
     partial: Buffer
 
 
+def folded_lanes(schedule: Schedule) -> int:
+    """Lanes of a row after each block of a score tile became one lane, whole repeats."""
+    blocks = schedule.tile_k // STATISTIC_LANES
+    return -(-blocks // LANES) * LANES
+
+
 def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     s, ub, padded_size = emit.schedule, emit.in_ub, emit.signature.padded_value_size
@@ -34,10 +41,10 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     return VectorBuffers(
         score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", s.slots),
         prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", s.slots),
-        lanes=ub("lanes", "float32", s.rows * LANES, "reduction over the tile, one repeat a row"),
+        lanes=ub("lanes", "float32", s.rows * folded_lanes(s), "reduction over the tile, one repeat a row"),
         tile_stat=ub("tileStat", "float32", s.rows, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", s.rows, "running maximum including the tile"),
-        row_blocks=ub("rowBlocks", "float32", s.rows * STATISTIC_LANES, "a row statistic, one block a row"),
+        row_blocks=ub("rowBlocks", "float32", s.rows * 2 * LANES, "a row statistic, two blocks a row"),
         row_max=ub("rowMax", "float32", s.ring * rows, "running maximum of each row, of items in flight"),
         row_sum=ub("rowSum", "float32", s.ring * rows, "running sum of each row, of items in flight"),
         rescale=ub("rescale", "float32", s.ring * rows, "exp(old max - new max) of the tiles in flight"),
