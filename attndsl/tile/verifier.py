@@ -95,22 +95,22 @@ def stages_hold_their_core(program: Program) -> Iterator[str]:
 
 def lifetimes_share_slots(program: Program) -> Iterator[str]:
     """Buffers of one lifetime have the same number of slots and belong to one group only."""
-    group_of: dict[int, tuple[object, ...]] = {}
+    group_of: dict[Buffer, tuple[Buffer, ...]] = {}
     for item in program.statements():
         if not isinstance(item, Alloc):
             continue
         if len({buffer.slots for buffer in item.buffers}) > 1:
             yield f"buffers of one lifetime differ in slots: {[buffer.name for buffer in item.buffers]}"
         for buffer in item.buffers:
-            if group_of.setdefault(id(buffer), item.buffers) != item.buffers:
+            if group_of.setdefault(buffer, item.buffers) != item.buffers:
                 yield f"{buffer.name} belongs to two different lifetimes"
 
 
 def slots_need_a_lifetime(program: Program) -> Iterator[str]:
     """A buffer with several slots is used inside a lifetime, which selects the slot."""
-    held = {id(b) for item in program.statements() if isinstance(item, Alloc) for b in item.buffers}
+    held = {b for item in program.statements() if isinstance(item, Alloc) for b in item.buffers}
     for buffer in program.buffers():
-        if buffer.slots > 1 and id(buffer) not in held:
+        if buffer.slots > 1 and buffer not in held:
             yield f"{buffer.name} has {buffer.slots} slots and no lifetime"
 
 

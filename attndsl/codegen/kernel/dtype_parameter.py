@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from attndsl.base.reserved_names import plain
@@ -18,6 +18,7 @@ from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import shortened
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
+from attndsl.expr import Expr
 from attndsl.expr.argument_facts import DTYPE, asks
 from attndsl.lowering.errors import ScheduleError
 from attndsl.lowering.signature.kernel_names import kernel_suffix
@@ -151,14 +152,41 @@ def _fields_read(program: Program) -> list[tuple[str, str, str]]:
     return [(field.name, field.ctype, field.meaning if shown else "") for field in program.tiling]
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a dataclass."""
+    return tuple(each.name for each in fields(kind))
+
+
+def _same_expression(first: Expr, second: Expr) -> bool:
+    """Whether two expressions are equal, with the scopes and names that no evaluation asks for."""
+    mine, theirs = first.nodes(), second.nodes()
+    return len(mine) == len(theirs) and all(map(_same_node, mine, theirs))
+
+
+def _same_node(first: Expr, second: Expr) -> bool:
+    """Whether two nodes are equal, their operands aside."""
+    if type(first) is not type(second):
+        return False
+    kind: Any = type(first)
+    for name in _names(kind):
+        one, other = getattr(first, name), getattr(second, name)
+        operands = isinstance(one, Expr) and isinstance(other, Expr)
+        if not operands and (type(one) is not type(other) or one != other):
+            return False
+    return True
+
+
 class _Comparison:
     """Compares two programs, objects shared within each pairwise; keeps the operands whose dtype differs."""
 
     def __init__(self) -> None:
         self.found: list[Operand] = []
-        self._second: dict[int, object] = {}
-        self._first: dict[int, object] = {}
-        self._equal: set[tuple[int, int]] = set()
+        self._second: dict[object, object] = {}
+        self._first: dict[object, object] = {}
 
     def programs(self, first: Program, second: Program) -> bool:
         """Whether the finished programs are equal but for dtypes."""
@@ -171,35 +199,35 @@ class _Comparison:
         """Whether two values are equal but for the dtypes of operands."""
         if first is second:
             return True
-        if type(first) is not type(second):
+        kind = type(first)
+        if kind is not type(second):
             return False
-        if isinstance(first, tuple | list):
+        if kind is tuple or kind is list:
             return len(first) == len(second) and all(map(self.same, first, second))
-        if isinstance(first, Mapping):
-            return self.same(list(first.items()), list(second.items()))
-        if is_dataclass(first):
-            return self._objects(first, second)
-        return bool(first == second)
-
-    def _objects(self, first: Any, second: Any) -> bool:
+        if kind in _PLAIN:
+            return bool(first == second)
+        if isinstance(first, Expr):
+            return _same_expression(first, second)
         if isinstance(first, Buffer | GlobalTensor | ScalarArray):
             return self._operands(first, second)
-        pair = (id(first), id(second))
-        if pair not in self._equal:
-            if not self._fields(first, second):
-                return False
-            self._equal.add(pair)
-        return True
+        if is_dataclass(kind):
+            return self._fields(first, second)
+        if isinstance(first, Mapping):
+            return self.same(list(first.items()), list(second.items()))
+        return bool(first == second)
 
     def _fields(self, first: Any, second: Any, but: str = "") -> bool:
-        names = (each.name for each in fields(first) if each.name != but)
-        return all(self.same(getattr(first, name), getattr(second, name)) for name in names)
+        kind: Any = type(first)
+        for name in _names(kind):
+            if name != but and not self.same(getattr(first, name), getattr(second, name)):
+                return False
+        return True
 
     def _operands(self, first: Any, second: Any) -> bool:
         """Operands are compared once: from then on each stands for the other and for nothing else."""
-        if id(first) in self._second or id(second) in self._first:
-            return self._second.get(id(first)) is second and self._first.get(id(second)) is first
-        self._second[id(first)], self._first[id(second)] = second, first
+        if first in self._second or second in self._first:
+            return self._second.get(first) is second and self._first.get(second) is first
+        self._second[first], self._first[second] = second, first
         if isinstance(first, ScalarArray):
             return self._fields(first, second)
         if first.dtype != second.dtype:
