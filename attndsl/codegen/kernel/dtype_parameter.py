@@ -8,7 +8,7 @@ that are float16 in one and bfloat16 in the other. Where anything else differs, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +29,7 @@ from attndsl.lowering.signature.specialization import (
 )
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
+from attndsl.tile.comparison import Comparison
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Stage
 
@@ -39,6 +40,7 @@ LONGEST_SUFFIX = 160
 """Letters of a name behind the operator's, at most."""
 
 Operand = Buffer | GlobalTensor
+_OPERANDS = (Buffer, GlobalTensor, ScalarArray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,7 @@ def _with_dtypes(
 def differing_operands(first: Program, second: Program) -> frozenset[Operand] | None:
     """The tensors and buffers of ``first`` whose dtype is another in ``second``; None if the programs differ
     in anything else, or in the two dtypes of ``DTYPES`` both ways."""
-    comparison = _Comparison()
+    comparison = _TwinComparison()
     if not comparison.programs(first, second):
         return None
     return frozenset(comparison.found) if len({each.dtype for each in comparison.found}) == 1 else None
@@ -151,14 +153,14 @@ def _fields_read(program: Program) -> list[tuple[str, str, str]]:
     return [(field.name, field.ctype, field.meaning if shown else "") for field in program.tiling]
 
 
-class _Comparison:
+class _TwinComparison(Comparison):
     """Compares two programs, objects shared within each pairwise; keeps the operands whose dtype differs."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.found: list[Operand] = []
         self._second: dict[int, object] = {}
         self._first: dict[int, object] = {}
-        self._equal: set[tuple[int, int]] = set()
 
     def programs(self, first: Program, second: Program) -> bool:
         """Whether the finished programs are equal but for dtypes."""
@@ -167,33 +169,11 @@ class _Comparison:
             self.same(getattr(first, part), getattr(second, part)) for part in parts
         )
 
-    def same(self, first: Any, second: Any) -> bool:
-        """Whether two values are equal but for the dtypes of operands."""
+    def decided(self, first: Any, second: Any) -> bool | None:
         if first is second:
             return True
-        if type(first) is not type(second):
-            return False
-        if isinstance(first, tuple | list):
-            return len(first) == len(second) and all(map(self.same, first, second))
-        if isinstance(first, Mapping):
-            return self.same(list(first.items()), list(second.items()))
-        if is_dataclass(first):
-            return self._objects(first, second)
-        return bool(first == second)
-
-    def _objects(self, first: Any, second: Any) -> bool:
-        if isinstance(first, Buffer | GlobalTensor | ScalarArray):
-            return self._operands(first, second)
-        pair = (id(first), id(second))
-        if pair not in self._equal:
-            if not self._fields(first, second):
-                return False
-            self._equal.add(pair)
-        return True
-
-    def _fields(self, first: Any, second: Any, but: str = "") -> bool:
-        names = (each.name for each in fields(first) if each.name != but)
-        return all(self.same(getattr(first, name), getattr(second, name)) for name in names)
+        both = type(first) is type(second)
+        return self._operands(first, second) if both and isinstance(first, _OPERANDS) else None
 
     def _operands(self, first: Any, second: Any) -> bool:
         """Operands are compared once: from then on each stands for the other and for nothing else."""
@@ -201,9 +181,9 @@ class _Comparison:
             return self._second.get(id(first)) is second and self._first.get(id(second)) is first
         self._second[id(first)], self._first[id(second)] = second, first
         if isinstance(first, ScalarArray):
-            return self._fields(first, second)
+            return self.same_fields(first, second)
         if first.dtype != second.dtype:
             if _TWIN.get(first.dtype) != second.dtype:
                 return False
             self.found.append(first)
-        return self._fields(first, second, but="dtype")
+        return self.same_fields(first, second, but=frozenset({"dtype"}))

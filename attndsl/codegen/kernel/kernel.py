@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from attndsl.base.reserved_names import plain
 from attndsl.codegen.kernel.dtype_parameter import DTYPES, LONGEST_SUFFIX, dtype_parameter, text_name
 from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding
-from attndsl.codegen.kernel.shared_stages import Member, Segment, Shared, keys_of, share
+from attndsl.codegen.kernel.shared_stages import Member, PartOperands, SharedStages, keys_of, shared_stages
 from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal, shortened
@@ -35,7 +35,7 @@ from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.program import Program
-from attndsl.tile.scalars import expressions
+from attndsl.tile.scalars import expressions, tensors_used
 from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
 
 _DECLARED = 96
@@ -144,7 +144,7 @@ class KernelText:
     slots: tuple[str, ...]
     arrays: tuple[ArrayMember, ...]
     members: tuple[Member, ...]
-    segments: tuple[Segment, ...]
+    operands: tuple[PartOperands, ...]
     cube_functions: tuple[Function, ...]
     vector_functions: tuple[Function, ...]
     cube: tuple[str, ...]
@@ -177,9 +177,10 @@ def kernel_text(compiled: Compiled) -> KernelText:
     program, parameter = compiled.program, dtype_parameter(compiled)
     spelling = Spelling(program, parameter.operands if parameter is not None else frozenset())
     decoding = item_decoding(program)
-    cube, vector = (Writer(program, spelling, decoding) for _ in range(2))
+    tensors = (*program.parameters, *program.workspace)
+    shared = shared_stages(program, {tensor: spelling.ctype(tensor) for tensor in tensors})
+    cube, vector = (Writer(program, spelling, decoding, shared) for _ in range(2))
     bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
-    shared = share(program, (cube.functions, vector.functions), bodies, spelling)
     helpers = kernel_helpers(_all_expressions(program))
     names = names_of(compiled.operator)
     return KernelText(
@@ -193,7 +194,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         document=comment(compiled.operator.document),
         specialization=tuple(_specialization(compiled)),
         schedule=tuple(map(_choice, compiled.schedule_text.split("\n"))),
-        pipeline=tuple(_pipeline(compiled.joint, shared.names)),
+        pipeline=tuple(_pipeline(compiled.joint, shared)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
         constants=tuple(_constants(program)),
         memories=tuple(_memories(program, spelling)),
@@ -201,18 +202,18 @@ def kernel_text(compiled: Compiled) -> KernelText:
         flags=tuple(
             Constant("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
-        tensors=tuple(_used(_tensors(program, names, spelling), shared, helpers, cube.decoding_lines())),
+        tensors=tuple(_tensors(program, names, spelling)),
         item=tuple(_item_members(decoding)),
         decoding=cube.decoding_lines(),
         buffers=tuple(_buffer_members(program, spelling)),
         slots=tuple(_declarations("uint32_t", [f"{name} = 0" for name in _slots(program)])),
         arrays=tuple(_arrays(program)),
         members=shared.members,
-        segments=shared.segments,
-        cube_functions=shared.functions[0],
-        vector_functions=shared.functions[1],
-        cube=shared.bodies[0],
-        vector=shared.bodies[1],
+        operands=tuple(shared.parts.values()),
+        cube_functions=tuple(cube.functions),
+        vector_functions=tuple(vector.functions),
+        cube=bodies[0],
+        vector=bodies[1],
         helpers=helpers,
     )
 
@@ -260,10 +261,10 @@ def _choice(line: str) -> str:
     return line[:at] + comment(line[at:])
 
 
-def _pipeline(joint: Program, names: Mapping[str, str]) -> Iterator[str]:
+def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
     """Who works on which tile at a step, and the flags in between: one line a stage, by its function."""
     loops = [item for item in joint.body.walk() if isinstance(item, Pipelined)]
-    called = {stage.name: names.get(stage.name, stage.name) for loop in loops for stage in loop.stages}
+    called = {stage.name: shared.name(stage) for loop in loops for stage in loop.stages}
     width = max([14, *(len(name) + 1 for name in called.values())])
     for loop in loops:
         if loop.stages[0].part:
@@ -373,19 +374,14 @@ def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[C
 
 
 def _tensors(program: Program, names: Names, spelling: Spelling) -> Iterator[TensorMember]:
+    """The tensors that the kernel looks at; the contract may have more, such as lengths that are always 1."""
+    used = tensors_used(program)
     for tensor in (*program.parameters, *program.workspace):
+        if tensor.name not in used:
+            continue
         base = names.address(tensor.name) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
         listed = list_member(tensor.name) if tensor.listed else ""
         yield TensorMember(gm_member(tensor.name), spelling.ctype(tensor), base, tensor.meaning, listed)
-
-
-def _used(
-    tensors: Iterable[TensorMember], shared: Shared, helpers: Iterable[Helper], decoding: Iterable[str]
-) -> Iterator[TensorMember]:
-    """Those that the kernel looks at; the contract may have more, such as lengths that are always 1."""
-    lines = (*shared.lines(), *decoding, *(line for item in helpers for line in item.lines))
-    used = {name for line in lines for name in re.findall(r"\w+", line)}
-    return (item for item in tensors if used & {item.name, item.list_name})
 
 
 def _at(tensor: GlobalTensor) -> str:
