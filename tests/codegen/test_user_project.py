@@ -12,8 +12,8 @@ import pytest
 from attndsl.api import ops
 from attndsl.base.package_files import generated_dir
 from attndsl.campaign import NotGenerated, Verification, verify
-from attndsl.codegen.kernel.kernel import kernel_name
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, IllegalKernelList
+from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
 from attndsl.compiler.prepare_launch import prepare

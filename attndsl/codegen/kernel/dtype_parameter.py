@@ -12,15 +12,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from attndsl.base.reserved_names import plain
 from attndsl.codegen.host.problem_members import io_tensor
-from attndsl.codegen.names.arguments import names_of
-from attndsl.codegen.names.identifiers import shortened
+from attndsl.codegen.kernel_set.kernel_names import text_name_of
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
 from attndsl.expr.argument_facts import DTYPE, asks
 from attndsl.lowering.errors import ScheduleError
-from attndsl.lowering.signature.kernel_names import kernel_suffix
 from attndsl.lowering.signature.specialization import (
     Specialization,
     kernel_inputs,
@@ -36,8 +33,6 @@ from attndsl.tile.statements import Stage
 DTYPES = ("float16", "bfloat16")
 """What the template parameter stands for."""
 _TWIN = dict(zip(DTYPES, reversed(DTYPES), strict=True))
-LONGEST_SUFFIX = 160
-"""Letters of a name behind the operator's, at most."""
 
 Operand = Buffer | GlobalTensor
 _OPERANDS = (Buffer, GlobalTensor, ScalarArray)
@@ -65,10 +60,8 @@ def text_name(compiled: Compiled) -> str:
     """The namespace and file of a kernel's text, which its twin may share."""
     operator, parameter = compiled.operator, dtype_parameter(compiled)
     special = compiled.specialization if parameter is None else parameter.first
-    suffix = kernel_suffix(operator, special)
-    if parameter is not None and special.dtype in DTYPES:
-        suffix = suffix.removeprefix(f"{special.dtype}_")
-    return f"{names_of(operator).op}_{shortened(plain(suffix), LONGEST_SUFFIX)}"
+    left_open = parameter is not None and special.dtype in DTYPES
+    return text_name_of(operator, special, special.dtype if left_open else "")
 
 
 @dataclass(frozen=True, eq=False)

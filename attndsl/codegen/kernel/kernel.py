@@ -8,28 +8,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attndsl.base.reserved_names import plain
-from attndsl.codegen.kernel.dtype_parameter import DTYPES, LONGEST_SUFFIX, dtype_parameter, text_name
+from attndsl.codegen.kernel.dtype_parameter import DTYPES, dtype_parameter, text_name
 from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding
 from attndsl.codegen.kernel.shared_stages import Member, PartOperands, SharedStages, keys_of, shared_stages
 from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
-from attndsl.codegen.names.identifiers import comment, pascal, shortened
+from attndsl.codegen.names.identifiers import comment, pascal
 from attndsl.codegen.names.members import constant, gm_member, list_member, member, scalar
 from attndsl.codegen.names.spelling import PARAMETER, Spelling, memory_member, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Const, Expr
-from attndsl.graph.branch_conditions import decisions
-from attndsl.lowering.signature.kernel_names import kernel_suffix
 from attndsl.lowering.signature.specialization import (
     Specialization,
+    decisions_of,
     feature_names,
-    kernel_inputs,
-    settings_of,
 )
-from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import Core
@@ -161,17 +156,6 @@ def class_name(names: Names) -> str:
     return f"{pascal(names.op)}Kernel"
 
 
-def kernel_name(compiled: Compiled) -> str:
-    """The name of a compiled specialization's kernel."""
-    return name_of(compiled.operator, compiled.specialization)
-
-
-def name_of(operator: Contract, special: Specialization) -> str:
-    """The name that the kernel of a specialization has."""
-    suffix = plain(kernel_suffix(operator, special))
-    return f"{names_of(operator).op}_{shortened(suffix, LONGEST_SUFFIX)}"
-
-
 def kernel_text(compiled: Compiled) -> KernelText:
     """The kernel of a compiled specialization."""
     program, parameter = compiled.program, dtype_parameter(compiled)
@@ -248,8 +232,7 @@ def _setting(operator: Operator, special: Specialization, name: str, value: Any)
     if param is None or param.choices or param.type not in (int, float):
         yield f"{name} = {spelled(operator, name, value)}"
         return
-    present = kernel_inputs(operator, special.features)
-    for condition, holds in decisions(operator.roots, present, settings_of(operator, special)):
+    for condition, holds in decisions_of(operator, special):
         if name in condition.symbols():
             yield str(condition) if holds else f"not {condition}"
 
