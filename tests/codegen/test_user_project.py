@@ -69,7 +69,7 @@ def test_an_unedited_project_passes_over_cases_for_its_kernels(folder: Path) -> 
     seen = Coverage()
     result = found(folder, seen, cases=4)
     assert result.ok and len(result.rows) == 4
-    assert {(row.dtype, row.bucket, "attn_mask" in row.features) for row in result.rows} == {
+    assert {(row.dtype, row.padded_head_size, "attn_mask" in row.features) for row in result.rows} == {
         ("float16", 64, True)
     }
     (kernel,) = seen.kernels()

@@ -155,7 +155,7 @@ def remembered_requests(folder: Path) -> list[Any] | None:
 
 
 def owner_of(folder: Path) -> str:
-    """The operator that the manifest in a folder names; empty if it names none, or if there is no manifest."""
+    """The operator that the manifest in a folder names; empty if there is no manifest, or no name in it."""
     try:
         found = json.loads(_content(folder / MANIFEST) or "").get("operator", "")
     except (ValueError, AttributeError, TypeError):

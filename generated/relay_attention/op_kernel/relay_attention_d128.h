@@ -49,7 +49,7 @@ namespace relay_attention_d128 {
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
@@ -563,7 +563,7 @@ private:
                 {
                     auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                     auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
+                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
                     const int64_t columnFractals = CeilDiv(cols, kFractal);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
@@ -576,7 +576,7 @@ private:
                     SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
+                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     leftL0Slot_ ^= 1;
                 }
@@ -609,7 +609,7 @@ private:
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             DataCopy(probL1, operands.probRingGm[slot * operands.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kBaseN) {
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kBaseN) {
                 const int64_t width = kBaseN;
                 auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
@@ -671,8 +671,8 @@ private:
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    operands.outRingGm[slot * operands.rowsPerTask * kHeadDimBucket + d0], outL0,
-                    FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kHeadDimBucket,
+                    operands.outRingGm[slot * operands.rowsPerTask * kPaddedHeadSize + d0], outL0,
+                    FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kPaddedHeadSize,
                         false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
@@ -704,7 +704,7 @@ private:
     {
         Duplicate(rowMax_, float(kLowest), rows);
         Duplicate(rowSum_, float(0), rows);
-        Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
+        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
@@ -815,23 +815,23 @@ private:
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             DataCopyPad(partial,
-                operands.outRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kHeadDimBucket],
-                DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                operands.outRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
+                DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
                 BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kHeadDimBucket + d0], accumulator_[r0 * kHeadDimBucket + d0],
-                    rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kPaddedHeadSize + d0],
+                    accumulator_[r0 * kPaddedHeadSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], partial,
-                chunk * kHeadDimBucket);
+            Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
+                chunk * kPaddedHeadSize);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             partialSlot_ ^= 1;
         }
@@ -858,9 +858,9 @@ private:
             DataCopyPad(partialSumKeyGm_[partialRow * 8], leavingSum,
                 DataCopyExtParams(chunk, 32, 0, 0, 0));
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-            DataCopyPad(partialOutKeyGm_[partialRow * kHeadDimBucket],
-                accumulator_[r0 * kHeadDimBucket],
-                DataCopyExtParams(chunk, kHeadDimBucket * 4, 0, 0, 0));
+            DataCopyPad(partialOutKeyGm_[partialRow * kPaddedHeadSize],
+                accumulator_[r0 * kPaddedHeadSize],
+                DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
             leavingMaxSlot_ ^= 1;
         }
     }
@@ -871,7 +871,7 @@ private:
         if (rows > 0) {
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
-            Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
         }
     }
 
@@ -898,9 +898,9 @@ private:
                     DataCopyExtParams(1, 32, 0, 0, 0));
                 DataCopyPad(partialSumKeyShareGm_[partialRow * 8], leavingSum[row * 8],
                     DataCopyExtParams(1, 32, 0, 0, 0));
-                DataCopyPad(partialOutKeyShareGm_[partialRow * kHeadDimBucket],
-                    accumulator_[r0 * kHeadDimBucket + row * kHeadDimBucket],
-                    DataCopyExtParams(1, kHeadDimBucket * 4, 0, 0, 0));
+                DataCopyPad(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
+                    accumulator_[r0 * kPaddedHeadSize + row * kPaddedHeadSize],
+                    DataCopyExtParams(1, kPaddedHeadSize * 4, 0, 0, 0));
             }
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             leavingMaxSlot_ ^= 1;
@@ -923,7 +923,7 @@ private:
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            Duplicate(accumulator_, float(0), chunk * kHeadDimBucket);
+            Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splitsKey; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
@@ -938,8 +938,8 @@ private:
                         DataCopyPadExtParams<float>());
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                     DataCopyPad(partial,
-                        partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kHeadDimBucket],
-                        DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                        partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                        DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                         DataCopyPadExtParams<float>());
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -958,16 +958,18 @@ private:
                     Mul(partSum, partSum, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                         Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
+                                1));
                     }
-                    for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                         Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
+                                1));
                     }
                     PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kHeadDimBucket);
+                    Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
                     SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                     partialSlot_ ^= 1;
                 }
@@ -992,8 +994,8 @@ private:
                         WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                         DataCopyPad(partial,
                             partialOutKeyShareGm_[(part * tiling_.rowTotal
-                                + firstRow) * kHeadDimBucket],
-                            DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                                + firstRow) * kPaddedHeadSize],
+                            DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                             DataCopyPadExtParams<float>());
                         SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                         // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -1011,19 +1013,19 @@ private:
                         Mul(partSum, partSum, partMax, chunk * 8);
                         PipeBarrier<PIPE_V>();
                         Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                        for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                             Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes,
                                 chunk,
-                                BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8,
-                                    1));
+                                BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8,
+                                    kPaddedHeadSize / 8, 1));
                         }
-                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                        for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                             Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                                BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8,
-                                    1));
+                                BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8,
+                                    kPaddedHeadSize / 8, 1));
                         }
                         PipeBarrier<PIPE_V>();
-                        Add(accumulator_, accumulator_, partial, chunk * kHeadDimBucket);
+                        Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
                         SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                         partialSlot_ ^= 1;
                     }
@@ -1034,19 +1036,19 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
             {
                 auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
+                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result,
                     DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
+                        (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
                         (tiling_.outStrideN - tiling_.headDim) * 2, 0));
                 resultSlot_ ^= 1;
             }
