@@ -44,10 +44,13 @@ class BackendResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One case with what each backend made of it. ``mode``: the operator that took the call;
-    ``padded_head_size``: the head size the kernel is made for; ``source``: the operator's name,
-    or the spec file as it was given; ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are integers;
-    ``options``: of the command that runs the case again, beyond seed and number."""
+    """One case with what each backend made of it.
+
+    ``source``: the operator's name, or the spec file as it was given; ``mode``: the operator that took the
+    call; ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are
+    integers; ``padded_head_size``: the head size the kernel is made for; ``options``: of the command that
+    runs the case again, beyond seed and number.
+    """
 
     operator: str
     source: str
