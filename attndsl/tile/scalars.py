@@ -6,12 +6,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from attndsl.base.facts import kept
-from attndsl.expr import Expr, Load, Symbol
+from attndsl.expr import Expr, Load, Scope, Symbol
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import GlobalRegion, Region
+from attndsl.tile.entry_size import EntrySize
 from attndsl.tile.naming import global_name, list_name
 from attndsl.tile.program import CORE_SCALARS, Program
-from attndsl.tile.statements import Collect, For, KeepScalars, Let, Pipelined, Seq, Statement, Steps
+from attndsl.tile.statements import (
+    Collect,
+    For,
+    KeepScalars,
+    Let,
+    PickTensor,
+    Pipelined,
+    Seq,
+    Statement,
+    Steps,
+)
 
 _BINDERS: dict[type[Statement], tuple[str, ...]] = {
     Let: ("symbol",),
@@ -104,6 +115,25 @@ def names_of(statement: Statement) -> frozenset[str]:
     """Names of the scalars, tensors and arrays that the statement's own expressions read."""
     read = {node.source for node in loads_of(statement)}
     return frozenset(read.union(*(expr.symbols() for expr in expressions(statement))))
+
+
+@kept
+def tensors_used(program: Program) -> frozenset[str]:
+    """Names of the global tensors that the statements of a program read or write, or whose sizes they ask."""
+    found: set[str] = set()
+    for item in program.statements():
+        if isinstance(item, PickTensor):
+            found.add(item.tensor.name)
+        for field in fields(item):
+            value = getattr(item, field.name)
+            if isinstance(value, GlobalRegion):
+                found.add(value.tensor.name)
+        for load in loads_of(item):
+            if isinstance(load, EntrySize):
+                found.add(load.tensor)
+            elif load.scope is Scope.GLOBAL:
+                found.add(load.source)
+    return frozenset(found)
 
 
 def used(statement: Statement) -> set[str]:

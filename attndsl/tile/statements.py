@@ -219,6 +219,11 @@ class Stage(Statement):
     after_all_cores: bool = False
     part: str = ""
 
+    @property
+    def stem(self) -> str:
+        """What the stage does, whichever attention's it is."""
+        return self.name.removesuffix(self.part)
+
     def children(self) -> tuple[Statement, ...]:
         return (self.body,)
 

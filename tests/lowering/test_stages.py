@@ -100,7 +100,7 @@ def test_rows_that_have_seen_no_key_start_from_the_lowest_number() -> None:
         "V     rowMax[rows] = Duplicate(lowest)",
         "V     rowSum[rows] = Duplicate(0)",
     ]
-    sums = "V     accumulator[rows * headDimBucket] = Duplicate(0)"
+    sums = "V     accumulator[rows * paddedHeadSize] = Duplicate(0)"
     assert lines(start_sums(context(attention())))[1:] == [sums]
     padded = context(attention(PADDED), positions=POSITIONS)
     assert lines(start_rows(padded))[1] == "if rows > 0:"  # a task may have none

@@ -13,9 +13,9 @@ from itertools import groupby
 from attndsl.base.errors import InternalError
 from attndsl.codegen.kernel.item_decoding import FUNCTION, STRUCT, ItemDecoding
 from attndsl.codegen.kernel.kept_steps import kept_member
+from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
-from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.expr import Const, Symbol
 from attndsl.expr.reductions import Fold
 from attndsl.tile.buffers import Buffer
@@ -54,28 +54,32 @@ _DECODED = 84
 class Function:
     """A member function of the generated kernel class: a stage.
 
-    ``parameters`` are declarations, in the order in which the kernel defines them; ``part`` names the
-    attention whose stage it is, if there are several.
+    ``parameters`` are declarations, in the order in which the kernel defines them.
     """
 
     name: str
     doc: str
     parameters: tuple[str, ...]
     lines: tuple[str, ...]
-    part: str = ""
-
-    @property
-    def stem(self) -> str:
-        """What the function does, whichever attention's it is."""
-        return self.name.removesuffix(self.part)
 
 
 class Writer:
-    """Writes the trees of one program; collects the functions that their stages become."""
+    """Writes the trees of one program; collects the functions that their stages become.
 
-    def __init__(self, program: Program, spelling: Spelling, decoding: ItemDecoding | None = None) -> None:
+    ``shared``: the stages that share functions.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        spelling: Spelling,
+        decoding: ItemDecoding | None = None,
+        shared: SharedStages | None = None,
+    ) -> None:
         self._spelling = spelling
         self._decoding = decoding
+        self._shared = shared or SharedStages()
+        self._inner = self if shared is None else Writer(program, spelling.taking(shared.spelled))
         self._given = {field.name for field in program.tiling} | {scalar.name for scalar in CORE_SCALARS}
         bound = dict.fromkeys(name for item in program.statements() for name in binds(item))
         self._definitions = {name: place for place, name in enumerate(bound)}
@@ -83,7 +87,9 @@ class Writer:
 
     def body(self, tree: Seq) -> tuple[str, ...]:
         """The lines of a tree, one level in."""
-        return tuple(_INDENT + line if line else line for line in self._lines(tree, ()))
+        stages = (item for item in tree.walk() if isinstance(item, Stage))
+        lines = (*self._shared.declarations(stages), *self._lines(tree, ()))
+        return tuple(_INDENT + line if line else line for line in lines)
 
     def _lines(self, statement: Statement, held: _Held, scope: frozenset[str] | None = None) -> Iterator[str]:
         """``scope``: the names of the block that ends with the statement; None where more follows."""
@@ -175,7 +181,7 @@ class Writer:
             yield f"int64_t {left} = {self._spelling.expr(statement.skip)};"
             condition, spelled = condition & (Symbol(left) <= 0), {left: f"{left}--"}
         yield f"for (int64_t {index} = {begin}; {more}; ++{index}) {{"
-        yield f"{_INDENT}if ({cxx_text(condition, spelled)}) {{"
+        yield f"{_INDENT}if ({self._spelling.expr(condition, spelled)}) {{"
         yield f"{_INDENT * 2}{member(array.name)}[{count}++] = {index};"
         yield f"{_INDENT}}}"
         yield "}"
@@ -217,10 +223,10 @@ class Writer:
             pair = f"{statement.source.value}_{statement.target.value}"
             return f"{call}<HardEvent::{pair}>({self._spelling.event(statement)});"
         if isinstance(statement, SetCrossFlag):
-            name = constant(statement.name)
+            name = self._spelling.flag(statement.name)
             return f"CrossCoreSetFlag<{statement.mode}, PIPE_{statement.pipe.value}>({name});"
         if isinstance(statement, WaitCrossFlag):
-            return f"CrossCoreWaitFlag({constant(statement.name)});"
+            return f"CrossCoreWaitFlag({self._spelling.flag(statement.name)});"
         raise InternalError(f"no text for {type(statement).__name__}")
 
     def _loop(self, loop: For, held: _Held) -> Iterator[str]:
@@ -298,11 +304,16 @@ class Writer:
         ]
         taken = (symbol for name, symbol in free(stage).items() if name not in self._given)
         scalars = tuple(sorted(taken, key=lambda symbol: self._definitions.get(symbol.name, -1)))
-        if stage.name not in {function.name for function in self.functions}:
-            parameters = tuple(f"int64_t {scalar(symbol)}" for symbol in scalars)
-            lines = (*(_INDENT + line for line in outer), *self._inside(stage.body, ()))
-            self.functions.append(Function(stage.name, stage.doc, parameters, lines, stage.part))
-        return f"{stage.name}({', '.join(scalar(symbol) for symbol in scalars)});"
+        name = self._shared.name(stage)
+        if name not in {function.name for function in self.functions}:
+            parameters = (f"int64_t {scalar(symbol)}" for symbol in scalars)
+            first = self._shared.functions.get(stage.name)
+            writer, written = (self, stage) if first is None else (self._inner, first)
+            lines = (*(_INDENT + line for line in outer), *writer._inside(written.body, ()))
+            self.functions.append(
+                Function(name, stage.doc, (*self._shared.parameters(stage), *parameters), lines)
+            )
+        return f"{name}({', '.join((*self._shared.arguments(stage), *map(scalar, scalars)))});"
 
 
 def _touched(statement: Statement) -> set[Buffer]:
