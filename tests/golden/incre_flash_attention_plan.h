@@ -80,8 +80,8 @@ struct Kernel {
     IncreFlashAttentionTilingKey key;
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
+    int64_t paddedHeadSize;  // head size this kernel is specialised on, padded to 16
     int64_t ring;  // workspace slots between cube and vector cores
-    int64_t headDimBucket;  // head size this kernel is specialised on, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
@@ -106,6 +106,9 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
+    tiling.attentionOutStrideB = problem.N * problem.D;
+    tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
     tiling.keyStrideT =
         problem.keyLayout == values::KeyLayout::kBsh ? problem.kvN * problem.D : problem.D;
     tiling.keyStrideK =
@@ -123,32 +126,29 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
         problem.valueLayout == values::ValueLayout::kBsh
             ? problem.S * (problem.kvN * problem.D)
             : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
     tiling.keyCapacity = problem.S;
     tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
     tiling.queryStrideB = problem.N * problem.D;
     tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.headDimBucket * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialMaxOffset = 0;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
+    tiling.scoreRingOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1
                 ? tiling.splits * tiling.rowTotal
-                : 0) * kernel.headDimBucket * 4,
+                : 0) * kernel.paddedHeadSize * 4,
                 512);
+    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * 4, 512);
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     return tiling;
 }
 
@@ -178,8 +178,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d64_attn_mask;
         constexpr Kernel kernel{
-            Key::kFloat16D64AttnMask, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kHeadDimBucket};
+            Key::kFloat16D64AttnMask, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.tiling_text import host_text
 from attndsl.codegen.kernel.dtype_parameter import text_name
 from attndsl.codegen.kernel.kernel import kernel_text, schedule_of
@@ -28,20 +27,30 @@ def schedule_path(compiled: Compiled) -> str:
     return f"op_kernel/{schedule_file(text_name(compiled))}"
 
 
-def _text_files(compiled: Compiled) -> dict[str, str]:
-    return {
-        kernel_path(compiled): render("op_kernel/kernel.h.j2", kernel=kernel_text(compiled)),
-        schedule_path(compiled): render("op_kernel/schedule.h.j2", schedule=schedule_of(compiled)),
-    }
+def kernel_files(kernels: Sequence[Compiled]) -> dict[str, Compiled]:
+    """The files of the kernels' texts, each with a kernel that has it."""
+    return {kernel_path(each): each for each in kernels}
 
 
-def device_files(kernels: Sequence[Compiled]) -> dict[str, str]:
-    """The files by path in the project."""
+def kernel_file(compiled: Compiled) -> str:
+    """The file of a specialization's text."""
+    return render("op_kernel/kernel.h.j2", kernel=kernel_text(compiled))
+
+
+def device_files(kernels: Sequence[Compiled], texts: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The files by path in the project.
+
+    Args:
+        kernels: whose files.
+        texts: those of :func:`kernel_files`, where they are made already.
+    """
     names, host = names_of(kernels[0].operator), host_text(kernels)
-    texts = {kernel_path(each): each for each in kernels}
-    found: dict[str, str] = {}
-    for pair in fork_map(_text_files, tuple(texts.values())):
-        found |= pair
+    of_texts = kernel_files(kernels)
+    if texts is None:
+        texts = {path: kernel_file(each) for path, each in of_texts.items()}
+    found = dict(texts)
+    for each in of_texts.values():
+        found[schedule_path(each)] = render("op_kernel/schedule.h.j2", schedule=schedule_of(each))
     found |= {path: runtime(path) for path in RUNTIME}
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)

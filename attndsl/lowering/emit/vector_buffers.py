@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from attndsl.expr import Named, round_up
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
@@ -26,27 +27,28 @@ class VectorBuffers:
     accumulator: Buffer
     partial: Buffer
 
-    @property
-    def row_state(self) -> tuple[Buffer, ...]:
-        """What lives as long as an item's rows."""
-        return (self.row_max, self.row_sum, self.accumulator)
+
+def folded_lanes(emit: Emitter) -> Named:
+    """Lanes of a row after each block of a score tile became one lane, whole repeats."""
+    lanes = round_up(emit.tile_keys // STATISTIC_LANES, REPEAT_LANES)
+    return emit.inventory.constant("foldedLanes", lanes, "lanes of a row, one for 8 keys, whole repeats")
 
 
 def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     slots, ub, padded_size = emit.schedule.slots, emit.in_ub, emit.padded_value_size
     step, rows = emit.rows_per_step, emit.rows_per_vector
-    tile = step * emit.tile_keys
+    tile, flight = step * emit.tile_keys, emit.ring * rows
     return VectorBuffers(
         score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", slots),
         prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", slots),
-        lanes=ub("lanes", "float32", step * REPEAT_LANES, "reduction over the tile, one repeat a row"),
+        lanes=ub("lanes", "float32", step * folded_lanes(emit), "reduction over the tile, one repeat a row"),
         tile_stat=ub("tileStat", "float32", step, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", step, "running maximum including the tile"),
-        row_blocks=ub("rowBlocks", "float32", step * STATISTIC_LANES, "a row statistic, one block a row"),
-        row_max=ub("rowMax", "float32", rows, "running maximum of each row"),
-        row_sum=ub("rowSum", "float32", rows, "running sum of each row"),
-        rescale=ub("rescale", "float32", emit.ring * rows, "exp(old max - new max) of the tiles in flight"),
+        row_blocks=ub("rowBlocks", "float32", step * 2 * REPEAT_LANES, "a row statistic, two blocks a row"),
+        row_max=ub("rowMax", "float32", flight, "running maximum of each row, of items in flight"),
+        row_sum=ub("rowSum", "float32", flight, "running sum of each row, of items in flight"),
+        rescale=ub("rescale", "float32", flight, "exp(old max - new max) of the tiles in flight"),
         accumulator=ub("accumulator", "float32", rows * padded_size, "running weighted sum of each row"),
         partial=ub("partial", "float32", step * padded_size, "weighted sum of one tile or split", slots),
     )

@@ -31,13 +31,13 @@ def zero_padding(context: Context) -> Stage:
     Raises:
         NotLowered: batch rows are not padded: packed, or of one position each.
     """
-    s, where, pitch = context.schedule, context.where, as_expr(context.padded_value_size)
-    name, size = context.computation.output.name, s.rows * context.signature.padded_value_size
+    where, pitch = context.where, as_expr(context.padded_value_size)
+    name = context.computation.output.name
     dtype = context.parameter(name).dtype
     if dtype == "int8":  # made of fp16, and rows start on a block
         block = context.architecture.block
         pitch = Const(-(-context.signature.padded_value_size // block) * block)
-        size = s.rows * int(pitch.evaluate({}))
+    size = context.rows_per_step * pitch
     wide = context.in_ub("zeroWide", "float16" if dtype == "int8" else "float32", size, "zeros")
     zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")
     heads = context.host(context.signature.extents["N"], "query heads", "queryHeads")

@@ -80,9 +80,7 @@ def pitch(context: Context) -> Named:
     """Lanes of a position's row of ``window``."""
     around = limits(context)
     lanes = before(context) + context.tile_keys + around.after
-    return context.inventory.constant(
-        "windowRow", lanes, "lanes of a position: a tile and its surroundings"
-    )
+    return context.inventory.constant("windowRow", lanes, "lanes of a position: a tile and its surroundings")
 
 
 def selection_buffers(context: Context) -> SelectionBuffers:

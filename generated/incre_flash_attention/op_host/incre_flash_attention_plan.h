@@ -108,8 +108,8 @@ struct Kernel {
     int32_t scoreRingOffsetForm;  // of scoreRingOffset, outRingOffset
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
+    int64_t paddedHeadSize;  // head size this kernel is specialised on, padded to 16
     int64_t ring;  // workspace slots between cube and vector cores
-    int64_t headDimBucket;  // head size this kernel is specialised on, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
@@ -134,6 +134,9 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
+    tiling.attentionOutStrideB = problem.N * problem.D;
+    tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
     tiling.keyStrideT =
         problem.keyLayout == values::KeyLayout::kBsh ? problem.kvN * problem.D : problem.D;
     if (kernel.keyStrideKForm == 0) {
@@ -172,16 +175,20 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
         problem.valueLayout == values::ValueLayout::kBsh
             ? problem.S * (problem.kvN * problem.D)
             : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
     tiling.keyCapacity = problem.S;
     tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
     tiling.queryStrideB = problem.N * problem.D;
     tiling.queryStrideN = problem.D;
+    tiling.partialMaxOffset = 0;
+    tiling.partialSumOffset =
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
+    tiling.partialOutOffset =
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
     tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
-    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.headDimBucket * 4, 512);
+    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * 4, 512);
     tiling.attnMaskStrideB = problem.S;
     tiling.pseShiftStrideB =
         problem.pseShiftLayout == values::PseShiftLayout::k1N1S ? 0 : problem.N * problem.S;
@@ -196,36 +203,34 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
         problem.quantOffset2Layout == values::QuantOffset2Layout::kPerTensor ? 0 : problem.D;
     tiling.antiquantScaleStrideK = problem.D;
     tiling.antiquantScaleStrideC = problem.kvN * problem.D;
-    tiling.keyRingOffset = 0;
-    tiling.keyRingPart = RoundUp(kernel.ring * kernel.tileKeys * kernel.headDimBucket * 2, 512);
+    tiling.keyRingOffset =
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1
+                ? tiling.splits * tiling.rowTotal
+                : 0) * kernel.paddedHeadSize * 4,
+                512);
+    tiling.keyRingPart = RoundUp(kernel.ring * kernel.tileKeys * kernel.paddedHeadSize * 2, 512);
     tiling.foldedQueryOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
-    tiling.foldedQueryPart = RoundUp(tiling.rowsPerTask * kernel.headDimBucket * 2, 512);
+    tiling.foldedQueryPart = RoundUp(tiling.rowsPerTask * kernel.paddedHeadSize * 2, 512);
     if (kernel.scoreRingOffsetForm == 0) {
-        tiling.scoreRingOffset = 0;
+        tiling.scoreRingOffset =
+            tiling.partialOutOffset
+                + RoundUp((tiling.splits > 1
+                    ? tiling.splits * tiling.rowTotal
+                    : 0) * kernel.paddedHeadSize * 4,
+                    512);
     } else if (kernel.scoreRingOffsetForm == 1) {
         tiling.scoreRingOffset = tiling.foldedQueryOffset + tiling.foldedQueryPart * tiling.blocks;
     }
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.valueRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.valueRingPart = RoundUp(kernel.ring * kernel.tileKeys * kernel.headDimBucket * 2, 512);
+    tiling.valueRingPart = RoundUp(kernel.ring * kernel.tileKeys * kernel.paddedHeadSize * 2, 512);
     if (kernel.scoreRingOffsetForm == 0) {
         tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     } else if (kernel.scoreRingOffsetForm == 1) {
         tiling.outRingOffset = tiling.valueRingOffset + tiling.valueRingPart * tiling.blocks;
     }
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1
-                ? tiling.splits * tiling.rowTotal
-                : 0) * kernel.headDimBucket * 4,
-                512);
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.antiquantOffsetStrideK = problem.D;
     tiling.antiquantOffsetStrideC = problem.kvN * problem.D;
     tiling.blockSize = problem.block_size;
@@ -294,8 +299,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128;
         constexpr Kernel kernel{
-            Key::kFloat16D128, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kHeadDimBucket};
+            Key::kFloat16D128, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -313,7 +318,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_attn_mask;
         constexpr Kernel kernel{
             Key::kFloat16D128AttnMask, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -331,7 +336,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_pse_shift;
         constexpr Kernel kernel{
             Key::kFloat16D128PseShift, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -350,7 +355,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_quant_scale2;
         constexpr Kernel kernel{
             Key::kFloat16D128QuantScale2, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -369,7 +374,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_quant_scale2_quant_offset2;
         constexpr Kernel kernel{
             Key::kFloat16D128QuantScale2QuantOffset2, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -388,7 +393,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_antiquant_scale;
         constexpr Kernel kernel{
             Key::kFloat16D128AntiquantScale, 0, 1, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -407,7 +412,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
         constexpr Kernel kernel{
             Key::kFloat16D128AntiquantScaleAntiquantOffset, 0, 1, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -423,7 +428,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_block_table;
         constexpr Kernel kernel{
             Key::kFloat16D128BlockTable, 1, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -441,7 +446,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_kv_padding_size;
         constexpr Kernel kernel{
             Key::kFloat16D128KvPaddingSize, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -457,7 +462,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_key_list_value_list;
         constexpr Kernel kernel{
             Key::kFloat16D128KeyListValueList, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -474,8 +479,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128;
         constexpr Kernel kernel{
-            Key::kBfloat16D128, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kHeadDimBucket};
+            Key::kBfloat16D128, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -493,7 +498,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_attn_mask;
         constexpr Kernel kernel{
             Key::kBfloat16D128AttnMask, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -511,7 +516,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_pse_shift;
         constexpr Kernel kernel{
             Key::kBfloat16D128PseShift, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -530,7 +535,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_quant_scale2;
         constexpr Kernel kernel{
             Key::kBfloat16D128QuantScale2, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -549,7 +554,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_quant_scale2_quant_offset2;
         constexpr Kernel kernel{
             Key::kBfloat16D128QuantScale2QuantOffset2, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -568,7 +573,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_antiquant_scale;
         constexpr Kernel kernel{
             Key::kBfloat16D128AntiquantScale, 0, 1, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -587,7 +592,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
         constexpr Kernel kernel{
             Key::kBfloat16D128AntiquantScaleAntiquantOffset, 0, 1, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -603,7 +608,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_block_table;
         constexpr Kernel kernel{
             Key::kBfloat16D128BlockTable, 1, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -621,7 +626,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_kv_padding_size;
         constexpr Kernel kernel{
             Key::kBfloat16D128KvPaddingSize, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -637,7 +642,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = incre_flash_attention_d128_key_list_value_list;
         constexpr Kernel kernel{
             Key::kBfloat16D128KeyListValueList, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }

@@ -11,12 +11,12 @@ namespace incre_flash_attention_d128_antiquant_scale {
 // Fixed by the device and by what the kernel is specialised on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kRowsPerWidening = 32;  // int8 rows of one vector step
 
 // Schedule options. They may be edited within the limits that the assertions state.
 // Options that are no constants: slots 1, split_kv auto (spec), cores auto (spec).
-constexpr int64_t kMaxRows = 64;  // query rows of one task, at most
+constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores (spec)
@@ -25,8 +25,10 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
-constexpr int64_t kKeyBlock = kBaseN * kHeadDimBucket;  // elements of a block of keys
-constexpr int64_t kValueBlock = kBaseK * kHeadDimBucket;  // elements of a block of values
+// lanes of a row, one for 8 keys, whole repeats
+constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
+constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
+constexpr int64_t kValueBlock = kBaseK * kPaddedHeadSize;  // elements of a block of values
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 
@@ -37,36 +39,40 @@ static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
 static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
-static_assert(kHeadDimBucket <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kHeadDimBucket <= kBaseN, "one matrix multiply takes a whole head");
+static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
+    "L0A holds the query rows of a task twice");
+static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
+static_assert(kFoldedLanes <= kRepeatLanes, "the reduction of a tile has as many levels");
+static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
-    kKeyScaleIoSlot = 256,  // scale of each channel of keys
     kKeyScaleSlot = 512,  // scale of each channel of keys, in fp32
-    kValueScaleIoSlot = 256,  // scale of each channel of values
     kValueScaleSlot = 512,  // scale of each channel of values, in fp32
-    kQueryFactorSlot = kRowsPerVector * 4,  // factor of the scores of each row
-    kRowMaxSlot = kRowsPerVector * 4,  // running maximum of each row
-    kRowSumSlot = kRowsPerVector * 4,  // running sum of each row
-    kAccumulatorSlot = kRowsPerVector * kHeadDimBucket * 4,  // running weighted sum of each row
-    kQueryRowsSlot = kRowsPerStep * kHeadDimBucket * 2,  // query rows
+    kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
+    kQueryRowsSlot = kRowsPerStep * kPaddedHeadSize * 2,  // query rows
     // scratch: query rows times the scale, row sums times the offset
     kChannelRowsSlot =
-        kRowsPerStep * ((kHeadDimBucket + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes) * 4,
-    kLanesSlot = kRowsPerStep * kRepeatLanes * 4,  // reduction over the tile, one repeat a row
-    kRowBlocksSlot = kRowsPerStep * 8 * 4,  // a row statistic, one block a row
+        kRowsPerStep * ((kPaddedHeadSize + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes) * 4,
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kRowBlocksSlot = kRowsPerStep * 2 * kRepeatLanes * 4,  // a row statistic, two blocks a row
     kQueryFoldedSlot = kRowsPerStep * 128 * 2,  // folded query rows
     kInt8RowsSlot = kRowsPerWidening * 128,  // int8 rows of keys or values
     kWideRowsSlot = kRowsPerWidening * 128 * 2,  // int8 rows as the cube takes them
     kScoreSlot = kRowsPerStep * kTileKeys * 4,  // scores of the rows, then exp(score - max)
+    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sum of one tile or split
+    kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,  // finished rows in the dtype of the result
+    kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sums of a partial
+    kKeyScaleIoSlot = 256,  // scale of each channel of keys
+    kValueScaleIoSlot = 256,  // scale of each channel of values
+    kQueryFactorSlot = kRowsPerVector * 4,  // factor of the scores of each row
+    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
+    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kPartialSlot = kRowsPerStep * kHeadDimBucket * 4,  // weighted sum of one tile or split
-    kResultSlot = kRowsPerStep * kHeadDimBucket * 2,  // finished rows in the dtype of the result
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // row sums of a partial, one block a row
     kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
@@ -75,26 +81,26 @@ constexpr uint32_t
     kPartSumSlot = kRowsPerStep * 8 * 4,  // row sum of one partial
     kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
-constexpr uint32_t kKeyScaleIo = 0, kKeyScale = kKeyScaleIo + kKeyScaleIoSlot,
-    kValueScaleIo = kKeyScale + kKeyScaleSlot, kValueScale = kValueScaleIo + kValueScaleIoSlot,
-    kQueryFactor = kValueScale + kValueScaleSlot, kRowMax = kQueryFactor + kQueryFactorSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kAccumulator = kRowSum + kRowSumSlot,
-    kQueryRows = kAccumulator + kAccumulatorSlot, kChannelRows = kQueryRows + kQueryRowsSlot,
-    kLanes = kChannelRows + kChannelRowsSlot, kRowBlocks = kLanes + kLanesSlot,
-    kQueryFolded = kRowBlocks + kRowBlocksSlot, kInt8Rows = kQueryFolded + kQueryFoldedSlot,
-    kWideRows = kInt8Rows + kInt8RowsSlot, kScore = kWideRows + kWideRowsSlot,
-    kTileStat = kScore + kScoreSlot, kNewMax = kTileStat + kTileStatSlot,
-    kRescale = kNewMax + kNewMaxSlot, kProb = kRescale + kRescaleSlot, kPartial = kProb + kProbSlot,
-    kResult = kPartial + kPartialSlot, kLeavingMax = kResult + kResultSlot,
-    kLeavingSum = kLeavingMax + kLeavingMaxSlot, kMergedMax = kLeavingSum + kLeavingSumSlot,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
-    kPartSum = kPartMax + kPartMaxSlot, kNewMaxBlocks = kPartSum + kPartSumSlot,
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+constexpr uint32_t kKeyScale = 0, kValueScale = kKeyScale + kKeyScaleSlot,
+    kAccumulator = kValueScale + kValueScaleSlot, kQueryRows = kAccumulator + kAccumulatorSlot,
+    kChannelRows = kQueryRows + kQueryRowsSlot, kLanes = kChannelRows + kChannelRowsSlot,
+    kRowBlocks = kLanes + kLanesSlot, kQueryFolded = kRowBlocks + kRowBlocksSlot,
+    kInt8Rows = kQueryFolded + kQueryFoldedSlot, kWideRows = kInt8Rows + kInt8RowsSlot,
+    kScore = kWideRows + kWideRowsSlot, kProb = kScore + kScoreSlot, kPartial = kProb + kProbSlot,
+    kResult = kPartial + kPartialSlot, kLeavingOut = kResult + kResultSlot,
+    kKeyScaleIo = kLeavingOut + kLeavingOutSlot, kValueScaleIo = kKeyScaleIo + kKeyScaleIoSlot,
+    kQueryFactor = kValueScaleIo + kValueScaleIoSlot, kRowMax = kQueryFactor + kQueryFactorSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
+    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
+    kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + kLeavingMaxSlot,
+    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + kPartMaxSlot,
+    kNewMaxBlocks = kPartSum + kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kHeadDimBucket * 2,  // query rows of the task, Nz
+    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
@@ -103,7 +109,9 @@ constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + kQueryL1Slot,
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
 // L0A
-constexpr uint32_t kLeftL0Slot = kMaxRows * kBaseK * 2;  // 2 slots: left operand, Zz
+// 2 slots: left operand, Zz
+constexpr uint32_t kLeftL0Slot =
+    kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
 constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
 // L0B
@@ -112,11 +120,10 @@ constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueB
 constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
 static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
 // L0C
-constexpr uint32_t
-    kScoreL0Slot = kMaxRows * kBaseN * 4,  // 2 slots: scores of a key block, Nz
-    kOutL0Slot = kMaxRows * kHeadDimBucket * 4;  // 2 slots: weighted sum of values, Nz
-constexpr uint32_t kScoreL0 = 0, kOutL0 = kScoreL0 + 2 * kScoreL0Slot,
-    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
+// 2 slots: scores of a key block or weighted sum of values, Nz
+constexpr uint32_t kProductL0Slot =
+    kMaxRows * (kBaseN > kPaddedHeadSize ? kBaseN : kPaddedHeadSize) * 4;
+constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
 
 }  // namespace incre_flash_attention_d128_antiquant_scale

@@ -7,26 +7,26 @@
 
 // The kernels by their tiling keys.
 enum class IncreFlashAttentionTilingKey : uint64_t {
-    kFloat16D128 = 21904911100000080,
-    kFloat16D128AttnMask = 21904911100001080,
-    kFloat16D128PseShift = 21904911100002080,
-    kFloat16D128QuantScale2 = 21904911100004080,
-    kFloat16D128QuantScale2QuantOffset2 = 21904911100012080,
-    kFloat16D128AntiquantScale = 21904911100016080,
-    kFloat16D128AntiquantScaleAntiquantOffset = 21904911100048080,
-    kFloat16D128BlockTable = 185486996900064080,
-    kFloat16D128KvPaddingSize = 21904911100128080,
-    kFloat16D128KeyListValueList = 421397943000000080,
-    kBfloat16D128 = 21904911100000081,
-    kBfloat16D128AttnMask = 21904911100001081,
-    kBfloat16D128PseShift = 21904911100002081,
-    kBfloat16D128QuantScale2 = 21904911100004081,
-    kBfloat16D128QuantScale2QuantOffset2 = 21904911100012081,
-    kBfloat16D128AntiquantScale = 21904911100016081,
-    kBfloat16D128AntiquantScaleAntiquantOffset = 21904911100048081,
-    kBfloat16D128BlockTable = 185486996900064081,
-    kBfloat16D128KvPaddingSize = 21904911100128081,
-    kBfloat16D128KeyListValueList = 421397943000000081,
+    kFloat16D128 = 16,
+    kFloat16D128AttnMask = 272,
+    kFloat16D128PseShift = 528,
+    kFloat16D128QuantScale2 = 1040,
+    kFloat16D128QuantScale2QuantOffset2 = 3088,
+    kFloat16D128AntiquantScale = 4112,
+    kFloat16D128AntiquantScaleAntiquantOffset = 12304,
+    kFloat16D128BlockTable = 16400,
+    kFloat16D128KvPaddingSize = 32784,
+    kFloat16D128KeyListValueList = 262160,
+    kBfloat16D128 = 17,
+    kBfloat16D128AttnMask = 273,
+    kBfloat16D128PseShift = 529,
+    kBfloat16D128QuantScale2 = 1041,
+    kBfloat16D128QuantScale2QuantOffset2 = 3089,
+    kBfloat16D128AntiquantScale = 4113,
+    kBfloat16D128AntiquantScaleAntiquantOffset = 12305,
+    kBfloat16D128BlockTable = 16401,
+    kBfloat16D128KvPaddingSize = 32785,
+    kBfloat16D128KeyListValueList = 262161,
 };
 
 struct IncreFlashAttentionTiling {
@@ -43,19 +43,22 @@ struct IncreFlashAttentionTiling {
     int64_t blocks;  // blocks that are launched
     float scaleValue;  // scale_value
     int64_t headDim;  // true head size
+    int64_t attentionOutStrideB;  // elements between neighbours of attention_out along B
+    int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
+    int64_t queryHeads;  // query heads
     int64_t keyStrideT;  // elements between neighbours of key along T
     int64_t keyStrideK;  // elements between neighbours of key along K
     int64_t keyStrideB;  // elements between neighbours of key along B
     int64_t valueStrideT;  // elements between neighbours of value along T
     int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t valueStrideB;  // elements between neighbours of value along B
-    int64_t attentionOutStrideB;  // elements between neighbours of attention_out along B
-    int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
-    int64_t queryHeads;  // query heads
     int64_t keyCapacity;  // keys of a row, at most
     int64_t actualSeqLengthsCount;  // entries of actual_seq_lengths, 0 without it
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
+    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
+    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
     // bytes from the workspace to the ring of probability tiles, vector to cube
@@ -63,9 +66,6 @@ struct IncreFlashAttentionTiling {
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
-    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
-    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
-    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t attnMaskStrideB;  // elements between neighbours of attn_mask along B
     int64_t pseShiftStrideB;  // elements between neighbours of pse_shift along B

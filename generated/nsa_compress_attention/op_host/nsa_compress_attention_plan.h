@@ -40,12 +40,12 @@ struct Problem {
     int64_t S1 = 0;  // size S1 of the contract
     int64_t B = 0;  // size B of the contract
     float scale_value = 0;  // parameter scale_value
-    int64_t D1 = 0;  // size D1 of the contract
     int64_t D2 = 0;  // size D2 of the contract
     int64_t selS2 = 0;  // size selS2 of the contract
     int64_t select_block_size = 0;  // parameter select_block_size
     int64_t compress_stride = 0;  // parameter compress_stride
     int64_t index_reading = 0;  // parameter index_reading; 0: op, 1: paper, 2: literal0
+    int64_t D1 = 0;  // size D1 of the contract
     int64_t compress_block_size = 0;  // parameter compress_block_size
     int64_t select_block_count = 0;  // parameter select_block_count
     int64_t T2 = 0;  // size T2 of the contract
@@ -79,7 +79,7 @@ struct Kernel {
     int64_t blockLanes;  // blocks, of several positions, sorted at once
     int64_t tileKeys;  // keys of one score tile
     int64_t ring;  // workspace slots between cube and vector cores
-    int64_t valueDimBucket;  // head size of values and results, padded to 16
+    int64_t paddedValueSize;  // head size of values and results, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
@@ -108,16 +108,11 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
     tiling.items = tiling.tasks * tiling.splits;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D1;
-    tiling.keyStrideU = problem.N2 * problem.D1;
-    tiling.keyStrideK = problem.D1;
-    tiling.valueDim = problem.D2;
-    tiling.valueStrideU = problem.N2 * problem.D2;
-    tiling.valueStrideK = problem.D2;
     tiling.softmaxMaxOutStrideS = problem.N1 * 8;
     tiling.softmaxMaxOutStrideN = 8;
     tiling.softmaxSumOutStrideS = problem.N1 * 8;
     tiling.softmaxSumOutStrideN = 8;
+    tiling.valueDim = problem.D2;
     tiling.attentionOutStrideS = problem.N1 * problem.D2;
     tiling.attentionOutStrideN = problem.D2;
     tiling.longestBlocks = problem.selS2;
@@ -129,6 +124,9 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
                 : (problem.index_reading == values::IndexReading::kLiteral0
                     ? problem.select_block_size / problem.compress_stride
                     : 0));
+    tiling.headDim = problem.D1;
+    tiling.keyStrideU = problem.N2 * problem.D1;
+    tiling.keyStrideK = problem.D1;
     tiling.positionsPerStep =
         kernel.blockLanes
             / RoundUp(CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride),
@@ -142,20 +140,24 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
     tiling.selectionCount = problem.select_block_count;
     tiling.topkIndicesOutStrideS = problem.N2 * problem.select_block_count;
     tiling.topkIndicesOutStrideK = problem.select_block_count;
+    tiling.valueStrideU = problem.N2 * problem.D2;
+    tiling.valueStrideK = problem.D2;
     tiling.S1 = problem.S1;
     tiling.keyCapacity = problem.T2;
     tiling.queryStrideS = problem.N1 * problem.D1;
     tiling.queryStrideN = problem.D1;
-    tiling.scoreRingOffset = 0;
+    tiling.scoreAgainRingOffset = 0;
+    tiling.scoreAgainRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
+    tiling.scoreRingOffset =
+        tiling.scoreAgainRingOffset + tiling.scoreAgainRingPart * tiling.blocks;
     tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.valueDimBucket * 4, 512);
-    tiling.scoreAgainRingOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.scoreAgainRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
-    tiling.workspaceBytes = tiling.scoreAgainRingOffset + tiling.scoreAgainRingPart * tiling.blocks;
+    tiling.outRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * 4, 512);
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.topkMaskStrideQ = problem.topkMaskDim1;
     tiling.attenMaskStrideQ = problem.attenMaskDim1;
     return tiling;
@@ -183,7 +185,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = nsa_compress_attention_d128_e128;
         constexpr Kernel kernel{
             Key::kFloat16D128E128, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
+            schedule::kPaddedValueSize};
         const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, false);
     }
@@ -196,7 +199,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = nsa_compress_attention_d128_e128_topk_mask;
         constexpr Kernel kernel{
             Key::kFloat16D128E128TopkMask, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
+            schedule::kPaddedValueSize};
         const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, false);
     }
@@ -209,7 +213,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = nsa_compress_attention_d128_e128_atten_mask;
         constexpr Kernel kernel{
             Key::kFloat16D128E128AttenMask, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
+            schedule::kPaddedValueSize};
         const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, false);
     }
@@ -222,7 +227,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = nsa_compress_attention_d128_e128;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
+            schedule::kPaddedValueSize};
         const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, false);
     }
@@ -235,7 +241,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = nsa_compress_attention_d128_e128_topk_mask;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128TopkMask, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
+            schedule::kPaddedValueSize};
         const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, false);
     }
@@ -248,7 +255,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = nsa_compress_attention_d128_e128_atten_mask;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128AttenMask, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
+            schedule::kPaddedValueSize};
         const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, false);
     }

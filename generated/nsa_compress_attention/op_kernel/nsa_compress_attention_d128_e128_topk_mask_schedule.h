@@ -11,9 +11,9 @@ namespace nsa_compress_attention_d128_e128_topk_mask {
 // Fixed by the device and by what the kernel is specialised on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
-constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows reach back to
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
 // Options that are no constants: slots 2, split_kv 1 (needed: row statistics are of all keys
@@ -27,14 +27,16 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
-constexpr int64_t kKeyBlock = kBaseN * kHeadDimBucket;  // elements of a block of keys
+// lanes of a row, one for 8 keys, whole repeats
+constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
+// blocks, of several positions, sorted at once
+constexpr int64_t kBlockLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 128 * 128;
+// lanes of a position: a tile and its surroundings
+constexpr int64_t kWindowRow = kWindowBefore + kTileKeys + 8;
+constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kBaseN;  // elements of a block of values
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
-// blocks, of several positions, sorted at once
-constexpr int64_t kBlockLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 128 * 128;
-// lanes of a position: a tile and the keys around it
-constexpr int64_t kWindowRow = kWindowBefore + kTileKeys + 8;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
 static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
@@ -43,9 +45,12 @@ static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
 static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
-static_assert(kHeadDimBucket <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kValueDimBucket > kBaseN, "several matrix multiplies take the parts of a head");
-static_assert(kValueDimBucket % kBaseN == 0, "the parts of a head are alike");
+static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
+    "L0A holds the query rows of a task twice");
+static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
+static_assert(kFoldedLanes <= kRepeatLanes, "the reduction of a tile has as many levels");
+static_assert(kPaddedValueSize > kBaseN, "several matrix multiplies take the parts of a head");
+static_assert(kPaddedValueSize % kBaseN == 0, "the parts of a head are alike");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
@@ -54,23 +59,17 @@ constexpr uint32_t
     kLaneBlockSlot = kBlockLanes * 4,  // block of each lane within its position
     kLaneOffsetSlot = kBlockLanes * 4,  // bytes to the first key of each lane's block
     kLaneNumberSlot = kBlockLanes * 4,  // block of each lane in fp32, to compare
-    kRowMaxSlot = kRowsPerVector * 4,  // running maximum of each row
-    kRowSumSlot = kRowsPerVector * 4,  // running sum of each row
-    kAccumulatorSlot = kRowsPerVector * kValueDimBucket * 4,  // running weighted sum of each row
+    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kLanesSlot = kRowsPerStep * kRepeatLanes * 4,  // reduction over the tile, one repeat a row
-    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
-    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kRowBlocksSlot = kRowsPerStep * 8 * 4,  // a row statistic, one block a row
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kRowBlocksSlot = kRowsPerStep * 2 * kRepeatLanes * 4,  // a row statistic, two blocks a row
     // 2 slots: probabilities, as the cube multiplies them
     kProbSlot = kRowsPerStep * kTileKeys * 2,
     // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kValueDimBucket * 4,
-    kLeavingStatisticSlot = kRowsPerStep * 8 * 4,  // 2 slots: a row statistic, one block a row
+    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kValueDimBucket * 2,
+    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     // probabilities of a tile summed over heads, after the last keys of the previous tile
     kWindowSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * kWindowRow * 4,
     kBlockScoreSlot = kBlockLanes * 4,  // score of each lane's block
@@ -78,32 +77,39 @@ constexpr uint32_t
     // best blocks of each position, sorted records
     kBestSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * 32 * 2 * 4,
     kBlockTermSlot = kBlockLanes * 4,  // one term of the scores
-    kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32,  // one bit a lane
     kTopkMaskBytesSlot = kBlockLanes,  // 2 slots: topk_mask of the new blocks
     kTopkMaskHalfSlot = kBlockLanes * 2,  // topk_mask in fp16, to compare
     kMergedSlot = 1024,  // best blocks and new ones
-    kSelectedSlot = kBlockLanes * 4;  // 2 slots: numbers of the best blocks
+    kSelectedSlot = kBlockLanes * 4,  // 2 slots: numbers of the best blocks
+    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
+    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
+    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kLeavingStatisticSlot = kRowsPerStep * 8 * 4,  // 2 slots: a row statistic, one block a row
+    kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32;  // one bit a lane
 constexpr uint32_t kBlockNumber = 0, kLaneBlock = kBlockNumber + kBlockNumberSlot,
     kLaneOffset = kLaneBlock + kLaneBlockSlot, kLaneNumber = kLaneOffset + kLaneOffsetSlot,
-    kRowMax = kLaneNumber + kLaneNumberSlot, kRowSum = kRowMax + kRowMaxSlot,
-    kAccumulator = kRowSum + kRowSumSlot, kScore = kAccumulator + kAccumulatorSlot,
-    kLanes = kScore + 2 * kScoreSlot, kTileStat = kLanes + kLanesSlot,
-    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kRowBlocks = kRescale + kRescaleSlot, kProb = kRowBlocks + kRowBlocksSlot,
-    kPartial = kProb + 2 * kProbSlot, kLeavingStatistic = kPartial + 2 * kPartialSlot,
-    kResult = kLeavingStatistic + 2 * kLeavingStatisticSlot, kWindow = kResult + 2 * kResultSlot,
+    kAccumulator = kLaneNumber + kLaneNumberSlot, kScore = kAccumulator + kAccumulatorSlot,
+    kLanes = kScore + 2 * kScoreSlot, kRowBlocks = kLanes + kLanesSlot,
+    kProb = kRowBlocks + kRowBlocksSlot, kPartial = kProb + 2 * kProbSlot,
+    kResult = kPartial + 2 * kPartialSlot, kWindow = kResult + 2 * kResultSlot,
     kBlockScore = (kWindow + kWindowSlot + 127) / 128 * 128,
     kBlockRecords = (kBlockScore + kBlockScoreSlot + 255) / 256 * 256,
     kBest = kBlockRecords + kBlockRecordsSlot, kBlockTerm = kBest + kBestSlot,
-    kBlockBits = kBlockTerm + kBlockTermSlot, kTopkMaskBytes = kBlockBits + kBlockBitsSlot,
+    kTopkMaskBytes = kBlockTerm + kBlockTermSlot,
     kTopkMaskHalf = kTopkMaskBytes + 2 * kTopkMaskBytesSlot,
     kMerged = kTopkMaskHalf + kTopkMaskHalfSlot, kSelected = kMerged + kMergedSlot,
-    kUbEnd = kSelected + 2 * kSelectedSlot;
+    kRowMax = kSelected + 2 * kSelectedSlot, kRowSum = kRowMax + kRowMaxSlot,
+    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
+    kRescale = kNewMax + kNewMaxSlot, kLeavingStatistic = kRescale + kRescaleSlot,
+    kBlockBits = kLeavingStatistic + 2 * kLeavingStatisticSlot,
+    kUbEnd = kBlockBits + kBlockBitsSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kHeadDimBucket * 2,  // query rows of the task, Nz
+    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
@@ -112,7 +118,9 @@ constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + kQueryL1Slot,
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
 // L0A
-constexpr uint32_t kLeftL0Slot = kMaxRows * kBaseK * 2;  // 2 slots: left operand, Zz
+// 2 slots: left operand, Zz
+constexpr uint32_t kLeftL0Slot =
+    kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
 constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
 // L0B
@@ -121,11 +129,9 @@ constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueB
 constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
 static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
 // L0C
-constexpr uint32_t
-    kScoreL0Slot = kMaxRows * kBaseN * 4,  // 2 slots: scores of a key block, Nz
-    kOutL0Slot = kMaxRows * kBaseN * 4;  // 2 slots: weighted sum of values, Nz
-constexpr uint32_t kScoreL0 = 0, kOutL0 = kScoreL0 + 2 * kScoreL0Slot,
-    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
+// 2 slots: scores of a key block or weighted sum of values, Nz
+constexpr uint32_t kProductL0Slot = kMaxRows * kBaseN * 4;
+constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
 
 }  // namespace nsa_compress_attention_d128_e128_topk_mask

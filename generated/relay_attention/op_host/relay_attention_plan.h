@@ -57,8 +57,8 @@ struct Kernel {
     RelayAttentionTilingKey key;
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
+    int64_t paddedHeadSize;  // head size this kernel is specialised on, padded to 16
     int64_t ring;  // workspace slots between cube and vector cores
-    int64_t headDimBucket;  // head size this kernel is specialised on, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
@@ -93,12 +93,12 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     tiling.blocks =
         MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
     tiling.qkScale = problem.qkScale;
+    tiling.queryHeads = problem.headNum;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.N * problem.D;
     tiling.keyStrideK = problem.D;
     tiling.valueStrideT = problem.N * problem.D;
     tiling.valueStrideK = problem.D;
-    tiling.queryHeads = problem.headNum;
     tiling.keyCapacityKey = problem.S1;
     tiling.queryStrideB = problem.headNum * problem.D;
     tiling.queryStrideN = problem.D;
@@ -109,7 +109,14 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     tiling.keyCapacityKeyShare = problem.S2;
     tiling.outStrideB = problem.headNum * problem.D;
     tiling.outStrideN = problem.D;
-    tiling.scoreRingKeyOffset = 0;
+    tiling.partialMaxKeyOffset = 0;
+    tiling.partialSumKeyOffset =
+        tiling.partialMaxKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 8 * 4, 512);
+    tiling.partialOutKeyOffset =
+        tiling.partialSumKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 8 * 4, 512);
+    tiling.scoreRingKeyOffset =
+        tiling.partialOutKeyOffset
+            + RoundUp(tiling.splitsKey * tiling.rowTotal * kernel.paddedHeadSize * 4, 512);
     tiling.scoreRingKeyPart =
         RoundUp(kernel.ring * tiling.rowsPerTaskKey * kernel.tileKeys * 4, 512);
     tiling.probRingKeyOffset = tiling.scoreRingKeyOffset + tiling.scoreRingKeyPart * tiling.blocks;
@@ -117,15 +124,18 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
         RoundUp(kernel.ring * tiling.rowsPerTaskKey * kernel.tileKeys * 2, 512);
     tiling.outRingKeyOffset = tiling.probRingKeyOffset + tiling.probRingKeyPart * tiling.blocks;
     tiling.outRingKeyPart =
-        RoundUp(kernel.ring * tiling.rowsPerTaskKey * kernel.headDimBucket * 4, 512);
-    tiling.partialMaxKeyOffset = tiling.outRingKeyOffset + tiling.outRingKeyPart * tiling.blocks;
-    tiling.partialSumKeyOffset =
-        tiling.partialMaxKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 8 * 4, 512);
-    tiling.partialOutKeyOffset =
-        tiling.partialSumKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 8 * 4, 512);
+        RoundUp(kernel.ring * tiling.rowsPerTaskKey * kernel.paddedHeadSize * 4, 512);
+    tiling.partialMaxKeyShareOffset =
+        tiling.outRingKeyOffset + tiling.outRingKeyPart * tiling.blocks;
+    tiling.partialSumKeyShareOffset =
+        tiling.partialMaxKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
+    tiling.partialOutKeyShareOffset =
+        tiling.partialSumKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
     tiling.scoreRingKeyShareOffset =
-        tiling.partialOutKeyOffset
-            + RoundUp(tiling.splitsKey * tiling.rowTotal * kernel.headDimBucket * 4, 512);
+        tiling.partialOutKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * kernel.paddedHeadSize * 4, 512);
     tiling.scoreRingKeySharePart =
         RoundUp(kernel.ring * tiling.rowsPerTaskKeyShare * kernel.tileKeys * 4, 512);
     tiling.probRingKeyShareOffset =
@@ -135,18 +145,9 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     tiling.outRingKeyShareOffset =
         tiling.probRingKeyShareOffset + tiling.probRingKeySharePart * tiling.blocks;
     tiling.outRingKeySharePart =
-        RoundUp(kernel.ring * tiling.rowsPerTaskKeyShare * kernel.headDimBucket * 4, 512);
-    tiling.partialMaxKeyShareOffset =
-        tiling.outRingKeyShareOffset + tiling.outRingKeySharePart * tiling.blocks;
-    tiling.partialSumKeyShareOffset =
-        tiling.partialMaxKeyShareOffset
-            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
-    tiling.partialOutKeyShareOffset =
-        tiling.partialSumKeyShareOffset
-            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
+        RoundUp(kernel.ring * tiling.rowsPerTaskKeyShare * kernel.paddedHeadSize * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutKeyShareOffset
-            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * kernel.headDimBucket * 4, 512);
+        tiling.outRingKeyShareOffset + tiling.outRingKeySharePart * tiling.blocks;
     return tiling;
 }
 
@@ -168,8 +169,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.headSize > 112 && problem.headSize <= 128) {
         namespace schedule = relay_attention_d128;
         constexpr Kernel kernel{
-            Key::kFloat16D128, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kHeadDimBucket};
+            Key::kFloat16D128, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize,
+            schedule::kRing};
         const RelayAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, true);
     }
@@ -178,8 +179,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.headSize > 112 && problem.headSize <= 128) {
         namespace schedule = relay_attention_d128;
         constexpr Kernel kernel{
-            Key::kBfloat16D128, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kHeadDimBucket};
+            Key::kBfloat16D128, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedHeadSize, schedule::kRing};
         const RelayAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, true);
     }

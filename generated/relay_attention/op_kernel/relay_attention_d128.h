@@ -46,9 +46,8 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
 // Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
 // after the first.
-constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
-constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
-constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
@@ -60,18 +59,18 @@ constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
 constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kLeavingMaxFree = 2;  // MTE3_V, leavingMax, leavingSum: one id a slot
-constexpr int32_t kRowMaxFree = 4;  // MTE3_V, rowMax, rowSum, accumulator
-constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
-constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
-constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
+constexpr int32_t kLeavingMaxFree = 2;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kResultFree = 4;  // MTE3_V, result: one id a slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
 constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
 constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
-constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum: one id a slot
-constexpr int32_t kResultReady = 5;  // V_MTE3, result: one id a slot
+// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kLeavingMaxReady = 2;
+constexpr int32_t kResultReady = 4;  // V_MTE3, result: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingKeyReady = 0;
@@ -104,15 +103,18 @@ public:
         Bind(kvShareMapGm_, kvShareMap);
         Bind(kvShareLenGm_, kvShareLen);
         Bind(outGm_, out);
+        Bind(partialMaxKeyGm_, workspace + tiling_.partialMaxKeyOffset);
+        Bind(partialSumKeyGm_, workspace + tiling_.partialSumKeyOffset);
+        Bind(partialOutKeyGm_, workspace + tiling_.partialOutKeyOffset);
         Bind(scoreRingKeyGm_,
             workspace + tiling_.scoreRingKeyOffset + blockIndex_ * tiling_.scoreRingKeyPart);
         Bind(probRingKeyGm_,
             workspace + tiling_.probRingKeyOffset + blockIndex_ * tiling_.probRingKeyPart);
         Bind(outRingKeyGm_,
             workspace + tiling_.outRingKeyOffset + blockIndex_ * tiling_.outRingKeyPart);
-        Bind(partialMaxKeyGm_, workspace + tiling_.partialMaxKeyOffset);
-        Bind(partialSumKeyGm_, workspace + tiling_.partialSumKeyOffset);
-        Bind(partialOutKeyGm_, workspace + tiling_.partialOutKeyOffset);
+        Bind(partialMaxKeyShareGm_, workspace + tiling_.partialMaxKeyShareOffset);
+        Bind(partialSumKeyShareGm_, workspace + tiling_.partialSumKeyShareOffset);
+        Bind(partialOutKeyShareGm_, workspace + tiling_.partialOutKeyShareOffset);
         Bind(scoreRingKeyShareGm_,
             workspace + tiling_.scoreRingKeyShareOffset
                 + blockIndex_ * tiling_.scoreRingKeySharePart);
@@ -121,23 +123,20 @@ public:
                 + blockIndex_ * tiling_.probRingKeySharePart);
         Bind(outRingKeyShareGm_,
             workspace + tiling_.outRingKeyShareOffset + blockIndex_ * tiling_.outRingKeySharePart);
-        Bind(partialMaxKeyShareGm_, workspace + tiling_.partialMaxKeyShareOffset);
-        Bind(partialSumKeyShareGm_, workspace + tiling_.partialSumKeyShareOffset);
-        Bind(partialOutKeyShareGm_, workspace + tiling_.partialOutKeyShareOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
             queryL1_ = View<T>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
             accumulator_ = View<float>(ub_, kAccumulator);
             lanes_ = View<float>(ub_, kLanes);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
+            rowMax_ = View<float>(ub_, kRowMax);
+            rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
@@ -151,20 +150,20 @@ public:
         if ASCEND_IS_AIV {
             RunVector();
         }
-        PipeBarrier<PIPE_ALL>();  // in place of the one in TPipe's destructor
+        PipeBarrier<PIPE_ALL>();  // as TPipe's destructor does
     }
 
 private:
     __aicore__ inline void RunCube()
     {
-        const Segment keySegment = KeySegment();
-        const Segment keyShareSegment = KeyShareSegment();
+        const StageOperands keyOperands = KeyOperands();
+        const StageOperands keyShareOperands = KeyShareOperands();
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -197,11 +196,11 @@ private:
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(keySegment, kvHead, taskRows, rowFractals, keyEnd, firstTile, tile);
+                    ScoreTile(keyOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile, tile);
                 }
                 if (step >= kPrefetch) {
                     const int64_t tile = step - kPrefetch;
-                    WeightedTile(keySegment, kvHead, taskRows, rowFractals, keyEnd, firstTile,
+                    WeightedTile(keyOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
                         tile);
                 }
             }
@@ -250,23 +249,23 @@ private:
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(keyShareSegment, kvHead, taskRows, rowFractals, keyEnd, firstTile,
+                    ScoreTile(keyShareOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
                         tile);
                 }
                 if (step >= kPrefetch) {
                     const int64_t tile = step - kPrefetch;
-                    WeightedTile(keyShareSegment, kvHead, taskRows, rowFractals, keyEnd, firstTile,
+                    WeightedTile(keyShareOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
                         tile);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
         WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -274,17 +273,16 @@ private:
 
     __aicore__ inline void RunVector()
     {
-        const Segment keySegment = KeySegment();
-        const Segment keyShareSegment = KeyShareSegment();
+        const StageOperands keyOperands = KeyOperands();
+        const StageOperands keyShareOperands = KeyShareOperands();
         for (int32_t slot = 0; slot < 2; ++slot) {
             SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
-        SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         for (int64_t item = blockIndex_; item < tiling_.itemsKey; item += blockCount_) {
             const int64_t split = item % tiling_.splitsKey;
             const int64_t task = item / tiling_.splitsKey;
@@ -307,22 +305,19 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRowsKey(rows);
+            StartSumsKey(rows);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(keySegment, keyEnd, firstTile, tile, rowBegin, rows);
+                    SoftmaxTile(keyOperands, keyEnd, firstTile, tile, rowBegin, rows);
                 }
                 if (step >= kPrefetch) {
                     const int64_t tile = step - kPrefetch;
-                    UpdateTile(keySegment, tile, rowBegin, rows);
+                    UpdateTile(keyOperands, tile, rowBegin, rows);
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WriteRowsKey(split, batch, firstHead, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         for (int64_t item = blockIndex_; item < tiling_.itemsKeyShare; item += blockCount_) {
             const int64_t split = item % tiling_.splitsKeyShare;
@@ -358,22 +353,19 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRowsKeyShare(rows);
+            StartSumsKeyShare(rows);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(keyShareSegment, keyEnd, firstTile, tile, rowBegin, rows);
+                    SoftmaxTile(keyShareOperands, keyEnd, firstTile, tile, rowBegin, rows);
                 }
                 if (step >= kPrefetch) {
                     const int64_t tile = step - kPrefetch;
-                    UpdateTile(keyShareSegment, tile, rowBegin, rows);
+                    UpdateTile(keyShareOperands, tile, rowBegin, rows);
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WriteRowsKeyShare(split, firstHead, heads, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         MergePartials();
         for (int32_t slot = 0; slot < 2; ++slot) {
@@ -381,14 +373,13 @@ private:
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
-        WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
     }
 
-    // The differences between the attentions that are merged.
-    struct Segment {
+    // What the functions that stages of several attentions share take from each.
+    struct StageOperands {
         const GlobalTensor<T> &keyGm;
         const GlobalTensor<float> &scoreRingGm;  // ring of score tiles, cube to vector
         const GlobalTensor<T> &probRingGm;  // ring of probability tiles, vector to cube
@@ -405,7 +396,7 @@ private:
     };
 
     // The attention over key.
-    __aicore__ inline Segment KeySegment()
+    __aicore__ inline StageOperands KeyOperands()
     {
         return {
             keyGm_, scoreRingKeyGm_, probRingKeyGm_, valueGm_, outRingKeyGm_,
@@ -416,7 +407,7 @@ private:
     }
 
     // The attention over keyShare.
-    __aicore__ inline Segment KeyShareSegment()
+    __aicore__ inline StageOperands KeyShareOperands()
     {
         return {
             keyShareGm_, scoreRingKeyShareGm_, probRingKeyShareGm_, valueShareGm_,
@@ -439,104 +430,112 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Segment &segment, int64_t kvHead, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
+    __aicore__ inline void ScoreTile(const StageOperands &operands, int64_t kvHead,
+        int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        const int64_t keyTile = kvHead * segment.keyStrideK + firstKey * segment.keyStrideT;
-        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-            const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto scoreL0 = View<float>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            {
-                auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                if (segment.keyStrideT <= 65535) {
-                    DataCopy(keyL1, segment.keyGm[keyTile + n0 * segment.keyStrideT],
-                        Nd2NzParams(1, cols, tiling_.headDim, 0, segment.keyStrideT,
-                            RoundUp(cols, kFractal), 1, 0));
-                } else {
-                    for (int64_t row = 0; row < cols; ++row) {
-                        DataCopy(keyL1[row * kFractal],
-                            segment.keyGm[keyTile + n0 * segment.keyStrideT
-                                + row * segment.keyStrideT],
-                            Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                RoundUp(cols, kFractal), 1, 0));
-                    }
-                }
-                SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                {
-                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                    auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
-                    const int64_t columnFractals = CeilDiv(cols, kFractal);
-                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                            queryL1_[rowGroup * (kFractal * kFractal)],
-                            LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                    }
-                    LoadData(rightL0, keyL1,
-                        LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
-                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
-                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
-                }
-                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                keyL1Slot_ ^= 1;
+        const int64_t keyTile = kvHead * operands.keyStrideK + firstKey * operands.keyStrideT;
+        {
+            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                LoadData(
+                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
+                    queryL1_[rowGroup * (kFractal * kFractal)],
+                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
+                        false, 0));
             }
-            SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            Fixpipe<float, float, CFG_ROW_MAJOR>(
-                segment.scoreRingGm[slot * segment.rowsPerTask * kTileKeys + n0], scoreL0,
-                FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                    kTileKeys, false));
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            scoreL0Slot_ ^= 1;
+            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                const int64_t cols = MinOf(kBaseN, keys - n0);
+                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                {
+                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    if (operands.keyStrideT <= 65535) {
+                        DataCopy(keyL1, operands.keyGm[keyTile + n0 * operands.keyStrideT],
+                            Nd2NzParams(1, cols, tiling_.headDim, 0, operands.keyStrideT,
+                                RoundUp(cols, kFractal), 1, 0));
+                    } else {
+                        for (int64_t row = 0; row < cols; ++row) {
+                            DataCopy(keyL1[row * kFractal],
+                                operands.keyGm[keyTile + n0 * operands.keyStrideT
+                                    + row * operands.keyStrideT],
+                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                                    RoundUp(cols, kFractal), 1, 0));
+                        }
+                    }
+                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    {
+                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        LoadData(rightL0, keyL1,
+                            LoadData2DParams(0,
+                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
+                                0, false, 0));
+                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                true));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    keyL1Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                Fixpipe<float, float, CFG_ROW_MAJOR>(
+                    operands.scoreRingGm[slot * operands.rowsPerTask * kTileKeys + n0], productL0,
+                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
+                        kTileKeys, false));
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            leftL0Slot_ ^= 1;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(segment.scoreRingReady);
+        CrossCoreSetFlag<2, PIPE_FIX>(operands.scoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Segment &segment, int64_t kvHead, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
+    __aicore__ inline void WeightedTile(const StageOperands &operands, int64_t kvHead,
+        int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        const int64_t valueTile = kvHead * segment.valueStrideK + firstKey * segment.valueStrideT;
-        CrossCoreWaitFlag(segment.probRingReady);
+        const int64_t valueTile = kvHead * operands.valueStrideK + firstKey * operands.valueStrideT;
+        CrossCoreWaitFlag(operands.probRingReady);
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, segment.probRingGm[slot * segment.rowsPerTask * kTileKeys],
+            DataCopy(probL1, operands.probRingGm[slot * operands.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kBaseN) {
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kBaseN) {
                 const int64_t width = kBaseN;
-                auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
+                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    if (segment.valueStrideT <= 65535) {
+                    if (operands.valueStrideT <= 65535) {
                         DataCopy(valueL1,
-                            segment.valueGm[valueTile + k0 * segment.valueStrideT + d0],
+                            operands.valueGm[valueTile + k0 * operands.valueStrideT + d0],
                             Nd2NzParams(1, depth, MinOf(width, tiling_.headDim - d0), 0,
-                                segment.valueStrideT, RoundUp(depth, kFractal), 1, 0));
+                                operands.valueStrideT, RoundUp(depth, kFractal), 1, 0));
                     } else {
                         for (int64_t row = 0; row < depth; ++row) {
                             DataCopy(valueL1[row * kFractal],
-                                segment.valueGm[valueTile + k0 * segment.valueStrideT + d0
-                                    + row * segment.valueStrideT],
+                                operands.valueGm[valueTile + k0 * operands.valueStrideT + d0
+                                    + row * operands.valueStrideT],
                                 Nd2NzParams(1, 1, MinOf(width, tiling_.headDim - d0), 0,
                                     MinOf(width, tiling_.headDim - d0), RoundUp(depth, kFractal), 1,
                                     0));
@@ -546,7 +545,6 @@ private:
                     WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                        auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(width, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -556,39 +554,49 @@ private:
                                     + rowGroup) * (kFractal * kFractal)],
                                 LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                         }
-                        for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                            LoadDataWithTranspose(
-                                rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                valueL1[depthGroup * (kFractal * kFractal)],
-                                LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                        {
+                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                                LoadDataWithTranspose(
+                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                    valueL1[depthGroup * (kFractal * kFractal)],
+                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
+                                        0));
+                            }
+                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            // below 10 fractals only: larger products accumulate in order without
+                            // it
+                            if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(rowFractals * kFractal, width, depth, 0, false,
+                                    k0 == 0));
+                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            rightL0Slot_ ^= 1;
                         }
-                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        // below 10 fractals only: larger products accumulate in order without it
-                        if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
-                            PipeBarrier<PIPE_M>();
-                        }
-                        Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, width, depth, 0, false, k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    segment.outRingGm[slot * segment.rowsPerTask * kHeadDimBucket + d0], outL0,
-                    FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kHeadDimBucket,
+                    operands.outRingGm[slot * operands.rowsPerTask * kPaddedHeadSize + d0],
+                    productL0,
+                    FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kPaddedHeadSize,
                         false));
-                SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                outL0Slot_ ^= 1;
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ ^= 1;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(segment.outRingReady);
+        CrossCoreSetFlag<2, PIPE_FIX>(operands.outRingReady);
     }
 
     // Query rows of the task from global memory to L1.
@@ -607,28 +615,34 @@ private:
     }
 
     // Vector stages
-    // Initializes maxima, sums and weighted sums of the rows.
+    // Initializes the maxima and sums of the rows.
     __aicore__ inline void StartRowsKey(int64_t rows)
     {
+        PipeBarrier<PIPE_V>();
         Duplicate(rowMax_, float(kLowest), rows);
         Duplicate(rowSum_, float(0), rows);
-        Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
+    }
+
+    // Initializes the weighted sums of the rows.
+    __aicore__ inline void StartSumsKey(int64_t rows)
+    {
+        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Segment &segment, int64_t keyEnd, int64_t firstTile,
-        int64_t tile, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const StageOperands &operands, int64_t keyEnd,
+        int64_t firstTile, int64_t tile, int64_t rowBegin, int64_t rows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        CrossCoreWaitFlag(segment.scoreRingReady);
+        CrossCoreWaitFlag(operands.scoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             DataCopyPad(score,
-                segment.scoreRingGm[(slot * segment.rowsPerTask + rowBegin + r0) * kTileKeys],
+                operands.scoreRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
                 DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                 DataCopyPadExtParams<float>());
@@ -647,15 +661,19 @@ private:
                 }
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
-            Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            if (kFoldedLanes * 8 > keys) {
+                Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
-                ReduceOrder::ORDER_ONLY_VALUE);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
+                    kTileKeys / 8);
+            }
+            PipeBarrier<PIPE_V>();
+            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            PipeBarrier<PIPE_V>();
+            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
@@ -664,11 +682,15 @@ private:
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
             Adds(rowMax_[r0], newMax_, float(0), chunk);
             // score = exp(score - newMax)
-            Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], newMax_, CeilDiv(kRowsPerStep, 8),
+                    BrcbRepeatParams(16, 128));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                    kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -681,14 +703,19 @@ private:
                 }
             }
             // rowSum = rowSum * rescale + row sum of the tile
-            Duplicate(lanes_, float(0), chunk * kRepeatLanes);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            if (kFoldedLanes * 8 > keys) {
+                Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
+                    kTileKeys / 8);
+            }
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
             Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
@@ -699,7 +726,7 @@ private:
                 SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                 DataCopyPad(
-                    segment.probRingGm[(slot * segment.rowsPerTask + rowBegin + r0) * kTileKeys],
+                    operands.probRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
                     prob,
                     DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
                         (kTileKeys - keys) * 2, 0));
@@ -709,37 +736,40 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
-        CrossCoreSetFlag<2, PIPE_MTE3>(segment.probRingReady);
+        CrossCoreSetFlag<2, PIPE_MTE3>(operands.probRingReady);
     }
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(const Segment &segment, int64_t tile, int64_t rowBegin,
+    __aicore__ inline void UpdateTile(const StageOperands &operands, int64_t tile, int64_t rowBegin,
         int64_t rows)
     {
         const int64_t slot = tile % kRing;
-        CrossCoreWaitFlag(segment.outRingReady);
+        CrossCoreWaitFlag(operands.outRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             DataCopyPad(partial,
-                segment.outRingGm[(slot * segment.rowsPerTask + rowBegin + r0) * kHeadDimBucket],
-                DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                operands.outRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
+                DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0],
+                    CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+            }
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kHeadDimBucket + d0], accumulator_[r0 * kHeadDimBucket + d0],
-                    rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kPaddedHeadSize + d0],
+                    accumulator_[r0 * kPaddedHeadSize + d0],
+                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 16));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], partial,
-                chunk * kHeadDimBucket);
+            Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
+                chunk * kPaddedHeadSize);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             partialSlot_ ^= 1;
         }
@@ -755,9 +785,11 @@ private:
             const int64_t head = firstHead + rowBegin + r0;
             auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
             auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+            auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
             Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            Adds(leavingOut, accumulator_[r0 * kPaddedHeadSize], float(0), chunk * kPaddedHeadSize);
             SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
             const int64_t partialRow = split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
             WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
@@ -765,21 +797,29 @@ private:
                 DataCopyExtParams(chunk, 32, 0, 0, 0));
             DataCopyPad(partialSumKeyGm_[partialRow * 8], leavingSum,
                 DataCopyExtParams(chunk, 32, 0, 0, 0));
+            DataCopyPad(partialOutKeyGm_[partialRow * kPaddedHeadSize], leavingOut,
+                DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-            DataCopyPad(partialOutKeyGm_[partialRow * kHeadDimBucket],
-                accumulator_[r0 * kHeadDimBucket],
-                DataCopyExtParams(chunk, kHeadDimBucket * 4, 0, 0, 0));
             leavingMaxSlot_ ^= 1;
         }
     }
 
-    // Initializes maxima, sums and weighted sums of the rows.
+    // Initializes the maxima and sums of the rows.
     __aicore__ inline void StartRowsKeyShare(int64_t rows)
     {
         if (rows > 0) {
+            PipeBarrier<PIPE_V>();
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
-            Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
+        }
+    }
+
+    // Initializes the weighted sums of the rows.
+    __aicore__ inline void StartSumsKeyShare(int64_t rows)
+    {
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
         }
     }
 
@@ -791,10 +831,12 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
             auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+            auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             PipeBarrier<PIPE_V>();
             Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
             Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            Adds(leavingOut, accumulator_[r0 * kPaddedHeadSize], float(0), chunk * kPaddedHeadSize);
             SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
             WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
             for (int64_t row = 0; row < chunk; ++row) {
@@ -806,9 +848,9 @@ private:
                     DataCopyExtParams(1, 32, 0, 0, 0));
                 DataCopyPad(partialSumKeyShareGm_[partialRow * 8], leavingSum[row * 8],
                     DataCopyExtParams(1, 32, 0, 0, 0));
-                DataCopyPad(partialOutKeyShareGm_[partialRow * kHeadDimBucket],
-                    accumulator_[r0 * kHeadDimBucket + row * kHeadDimBucket],
-                    DataCopyExtParams(1, kHeadDimBucket * 4, 0, 0, 0));
+                DataCopyPad(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
+                    leavingOut[row * kPaddedHeadSize],
+                    DataCopyExtParams(1, kPaddedHeadSize * 4, 0, 0, 0));
             }
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             leavingMaxSlot_ ^= 1;
@@ -830,8 +872,8 @@ private:
             const int64_t batch = unit / stepsPerToken;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            Duplicate(accumulator_, float(0), chunk * kHeadDimBucket);
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splitsKey; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
@@ -846,13 +888,12 @@ private:
                         DataCopyPadExtParams<float>());
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                     DataCopyPad(partial,
-                        partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kHeadDimBucket],
-                        DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                        partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                        DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                         DataCopyPadExtParams<float>());
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    PipeBarrier<PIPE_V>();
                     Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
@@ -866,16 +907,18 @@ private:
                     Mul(partSum, partSum, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                         Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
+                                1));
                     }
-                    for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                         Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
+                                1));
                     }
                     PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kHeadDimBucket);
+                    Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
                     SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                     partialSlot_ ^= 1;
                 }
@@ -900,8 +943,8 @@ private:
                         WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                         DataCopyPad(partial,
                             partialOutKeyShareGm_[(part * tiling_.rowTotal
-                                + firstRow) * kHeadDimBucket],
-                            DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                                + firstRow) * kPaddedHeadSize],
+                            DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                             DataCopyPadExtParams<float>());
                         SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                         // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -919,19 +962,19 @@ private:
                         Mul(partSum, partSum, partMax, chunk * 8);
                         PipeBarrier<PIPE_V>();
                         Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                        for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                             Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes,
                                 chunk,
-                                BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8,
-                                    1));
+                                BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8,
+                                    kPaddedHeadSize / 8, 1));
                         }
-                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                        for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                             Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                                BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8,
-                                    1));
+                                BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8,
+                                    kPaddedHeadSize / 8, 1));
                         }
                         PipeBarrier<PIPE_V>();
-                        Add(accumulator_, accumulator_, partial, chunk * kHeadDimBucket);
+                        Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
                         SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                         partialSlot_ ^= 1;
                     }
@@ -942,30 +985,29 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
-            {
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-                PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                DataCopyPad(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result,
-                    DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
-                        (tiling_.outStrideN - tiling_.headDim) * 2, 0));
-                resultSlot_ ^= 1;
-            }
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            PipeBarrier<PIPE_V>();
+            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
+            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            DataCopyPad(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result,
+                DataCopyExtParams(chunk, tiling_.headDim * 2,
+                    (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
+                    (tiling_.outStrideN - tiling_.headDim) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            resultSlot_ ^= 1;
         }
     }
 
     RelayAttentionTiling tiling_{};
 
     // Next slot of each lifetime
-    uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
+    uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
     uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0, leavingMaxSlot_ = 0;
     uint32_t partMaxSlot_ = 0, resultSlot_ = 0;
 
@@ -986,22 +1028,22 @@ private:
     GlobalTensor<int64_t> kvShareMapGm_;
     GlobalTensor<int64_t> kvShareLenGm_;
     GlobalTensor<T> outGm_;
-    GlobalTensor<float> scoreRingKeyGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingKeyGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingKeyGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxKeyGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumKeyGm_;  // row sums of key splits
     GlobalTensor<float> partialOutKeyGm_;  // weighted sums of key splits
-    GlobalTensor<float> scoreRingKeyShareGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingKeyShareGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingKeyShareGm_;  // ring of weighted sums, cube to vector
+    GlobalTensor<float> scoreRingKeyGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingKeyGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingKeyGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxKeyShareGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumKeyShareGm_;  // row sums of key splits
     GlobalTensor<float> partialOutKeyShareGm_;  // weighted sums of key splits
+    GlobalTensor<float> scoreRingKeyShareGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingKeyShareGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingKeyShareGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, accumulator_, lanes_, tileStat_, newMax_, rescale_;
-    LocalTensor<float> rowBlocks_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rowMax_, rowSum_, accumulator_, lanes_, rowBlocks_, tileStat_, newMax_;
+    LocalTensor<float> rescale_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> queryL1_;
 };
 

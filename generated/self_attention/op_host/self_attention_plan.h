@@ -13,8 +13,8 @@
 #include "../op_kernel/self_attention_d128_e128_key_value_clampType_MIN_MAX_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_schedule.h"
-#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI_schedule.h"
-#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_maskType_NORM_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS_schedule.h"
@@ -130,16 +130,16 @@ struct Problem {
     // columns, 7: 512
     int64_t attentionMaskLayout = 0;
     int64_t calcType = 0;  // calcType
+    int64_t qRows = 0;  // size qRows of the contract
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
-    int64_t qRows = 0;  // size qRows of the contract
     int64_t batch = 0;  // size batch of the contract
     int64_t cores = 0;  // cube cores of the device
     int64_t maxSeqLen = 0;  // size maxSeqLen of the contract
     int64_t nTokens = 0;  // size nTokens of the contract
     float qkScale = 0;  // parameter qkScale
-    int64_t headSizeValue = 0;  // size headSize of the contract
     int64_t headSizeV = 0;  // size headSizeV of the contract
+    int64_t headSizeValue = 0;  // size headSize of the contract
     float qScale = 0;  // parameter qScale
     int64_t maskCols = 0;  // size maskCols of the contract
     int64_t kernelType = 0;  // parameter kernelType
@@ -181,8 +181,8 @@ struct Kernel {
     int32_t attentionMaskPitch1Form;  // of attentionMaskPitch1
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
+    int64_t paddedValueSize;  // head size of values and results, padded to 16
     int64_t ring;  // workspace slots between cube and vector cores
-    int64_t valueDimBucket;  // head size of values and results, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
@@ -193,6 +193,7 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     using attndsl::CeilDiv;
     using attndsl::RoundUp;
     SelfAttentionTiling tiling{};
+    tiling.qRows = problem.qRows;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
@@ -213,6 +214,17 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     }
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
+    tiling.valueDim = problem.headSizeV;
+    tiling.outputStrideS = problem.headNum * problem.headSizeV;
+    if (kernel.rowTotalForm == 0) {
+        tiling.outputStrideN = problem.headSizeV;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.outputStrideN =
+            problem.outputLayout == values::OutputLayout::kPadded
+                ? problem.headSizeV
+                : problem.qRows * problem.headSizeV;
+    }
+    tiling.queryHeads = problem.headNum;
     tiling.headDim = problem.headSizeValue;
     if (kernel.cacheKStrideTForm == 0) {
         tiling.cacheKStrideT =
@@ -241,7 +253,6 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
         tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue);
     }
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.valueDim = problem.headSizeV;
     if (kernel.cacheKStrideTForm == 0) {
         tiling.cacheVStrideT =
             problem.cacheVLayout == values::CacheVLayout::kLayers
@@ -269,17 +280,6 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
         tiling.cacheVStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeV);
     }
     tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    if (kernel.rowTotalForm == 0) {
-        tiling.outputStrideN = problem.headSizeV;
-    } else if (kernel.rowTotalForm == 1) {
-        tiling.outputStrideN =
-            problem.outputLayout == values::OutputLayout::kPadded
-                ? problem.headSizeV
-                : problem.qRows * problem.headSizeV;
-    }
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     if (kernel.rowTotalForm == 0) {
@@ -299,25 +299,26 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
             problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
     }
     tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.valueDimBucket * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialMaxOffset = 0;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
+    tiling.scoreRingOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1
                 ? tiling.splits * tiling.rowTotal
-                : 0) * kernel.valueDimBucket * 4,
+                : 0) * kernel.paddedValueSize * 4,
                 512);
+    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * 4, 512);
+    tiling.scaledQueryOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     if (kernel.rowTotalForm == 0) {
         tiling.workspaceBytes =
             tiling.scaledQueryOffset
@@ -372,7 +373,6 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
         problem.outputLayout == values::OutputLayout::kPadded
             ? problem.headNum * problem.headSizeV
             : problem.headSizeV;
-    tiling.positions = problem.qRows;
     tiling.queryStrideQ =
         problem.queryLayout == values::QueryLayout::kPadded
             ? problem.headNum * problem.headSizeValue
@@ -433,7 +433,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValue, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kValueDimBucket};
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -464,7 +464,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -492,7 +492,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 0, 1, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -523,7 +523,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_logN;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueLogN, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -555,7 +555,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, true);
     }
@@ -585,7 +585,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_clampType_MIN_MAX;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueClampTypeMINMAX, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -615,7 +615,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
         constexpr Kernel kernel{
             Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -643,11 +643,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128;
         constexpr Kernel kernel{
             Key::kFloat16D128E128, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kValueDimBucket};
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
+    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -672,15 +672,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI;
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI,
-            0, 0, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI, 0, 0, 1,
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
+    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -705,11 +705,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM;
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM,
-            0, 0, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM, 0, 0, 1,
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -741,7 +741,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 0, 0, 2, 0,
-            1, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -770,7 +771,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -801,7 +802,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -831,7 +832,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_key_padded_value_padded;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueKeyPaddedValuePadded, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -861,7 +862,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_query_padded;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueQueryPadded, 1, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -892,7 +893,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -920,7 +921,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_cacheK_list_cacheV_list;
         constexpr Kernel kernel{
             Key::kFloat16D128E128CacheKListCacheVList, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -950,7 +951,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValue, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -981,7 +982,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 0, 0, 0, 1, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1009,7 +1010,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 0, 1, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1040,7 +1041,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_logN;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueLogN, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1072,7 +1073,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, true);
     }
@@ -1102,7 +1103,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_clampType_MIN_MAX;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueClampTypeMINMAX, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1132,7 +1133,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 0, 0, 1,
-            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1160,11 +1162,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kValueDimBucket};
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
+    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1189,15 +1191,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI;
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI,
-            0, 0, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI, 0, 0, 1,
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
+    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1222,11 +1224,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM;
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM,
-            0, 0, 1, 1, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM, 0, 0, 1,
+            1, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1258,7 +1260,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 0, 0, 2, 0,
-            1, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1287,7 +1290,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1318,7 +1321,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1348,7 +1351,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_key_padded_value_padded;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1378,7 +1381,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_query_padded;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueQueryPadded, 1, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1409,7 +1412,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
@@ -1437,7 +1440,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_d128_e128_cacheK_list_cacheV_list;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128CacheKListCacheVList, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }

@@ -7,48 +7,45 @@
 
 // The kernels by their tiling keys.
 enum class SelfAttentionTilingKey : uint64_t {
-    kFloat16D128E128KeyValue = 385801121600003080,
-    kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM = 64595551100007080,
-    kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer = 274490037500011080,
-    kFloat16D128E128KeyValueLogN = 405326239300019080,
-    kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM = 252771030800003080,
-    kFloat16D128E128KeyValueClampTypeMINMAX = 107688706400003080,
-    kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM = 141286857800004080,
-    kFloat16D128E128 = 48362329400000080,
-    kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI =
-        113020822100007080,
-    kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM =
-        70660474900007080,
-    kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM = 74364683200007080,
-    kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS = 171670734100003080,
-    kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS = 86315166000003080,
-    kFloat16D128E128KeyValueKeyPaddedValuePadded = 90451218200003080,
-    kFloat16D128E128KeyValueQueryPadded = 134757375400003080,
-    kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI = 115889443200007080,
-    kFloat16D128E128CacheKListCacheVList = 282588125900000080,
-    kBfloat16D128E128KeyValue = 385801121600003081,
-    kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM = 64595551100007081,
-    kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer = 274490037500011081,
-    kBfloat16D128E128KeyValueLogN = 405326239300019081,
-    kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM = 252771030800003081,
-    kBfloat16D128E128KeyValueClampTypeMINMAX = 107688706400003081,
-    kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM = 141286857800004081,
-    kBfloat16D128E128 = 48362329400000081,
-    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI =
-        113020822100007081,
-    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM =
-        70660474900007081,
-    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM = 74364683200007081,
-    kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS = 171670734100003081,
-    kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS = 86315166000003081,
-    kBfloat16D128E128KeyValueKeyPaddedValuePadded = 90451218200003081,
-    kBfloat16D128E128KeyValueQueryPadded = 134757375400003081,
-    kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI = 115889443200007081,
-    kBfloat16D128E128CacheKListCacheVList = 282588125900000081,
+    kFloat16D128E128KeyValue = 100368,
+    kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM = 15655156025360,
+    kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer = 76441552912,
+    kFloat16D128E128KeyValueLogN = 624656,
+    kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM = 109586091706384,
+    kFloat16D128E128KeyValueClampTypeMINMAX = 18974736,
+    kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM = 16633603164176,
+    kFloat16D128E128 = 2064,
+    kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI = 31311840643088,
+    kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM = 15658213672976,
+    kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM = 15659742496784,
+    kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS = 46965467482128,
+    kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS = 109586090657808,
+    kFloat16D128E128KeyValueKeyPaddedValuePadded = 4158400858128,
+    kFloat16D128E128KeyValueQueryPadded = 978447337488,
+    kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI = 31310311819280,
+    kFloat16D128E128CacheKListCacheVList = 688826854934544,
+    kBfloat16D128E128KeyValue = 100369,
+    kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM = 15655156025361,
+    kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer = 76441552913,
+    kBfloat16D128E128KeyValueLogN = 624657,
+    kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM = 109586091706385,
+    kBfloat16D128E128KeyValueClampTypeMINMAX = 18974737,
+    kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM = 16633603164177,
+    kBfloat16D128E128 = 2065,
+    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI = 31311840643089,
+    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM = 15658213672977,
+    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM = 15659742496785,
+    kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS = 46965467482129,
+    kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS = 109586090657809,
+    kBfloat16D128E128KeyValueKeyPaddedValuePadded = 4158400858129,
+    kBfloat16D128E128KeyValueQueryPadded = 978447337489,
+    kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI = 31310311819281,
+    kBfloat16D128E128CacheKListCacheVList = 688826854934545,
 };
 
 struct SelfAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
+    int64_t qRows;  // query positions of the longest batch row
     int64_t kvHeads;  // key/value heads
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
@@ -62,6 +59,10 @@ struct SelfAttentionTiling {
     int64_t rowTotal;  // rows of the result
     int64_t blocks;  // blocks that are launched
     float qkScale;  // qkScale
+    int64_t valueDim;  // true head size of values
+    int64_t outputStrideS;  // elements between neighbours of output along S
+    int64_t outputStrideN;  // elements between neighbours of output along N
+    int64_t queryHeads;  // query heads
     int64_t headDim;  // true head size
     int64_t cacheKStrideT;  // elements between neighbours of cacheK along T
     int64_t keyStrideU;  // elements between neighbours of key along U
@@ -69,17 +70,12 @@ struct SelfAttentionTiling {
     int64_t cacheKStrideK;  // elements between neighbours of cacheK along K
     int64_t cacheKStrideB;  // elements between neighbours of cacheK along B
     int64_t keyStrideK;  // elements between neighbours of key along K
-    int64_t valueDim;  // true head size of values
     int64_t cacheVStrideT;  // elements between neighbours of cacheV along T
     int64_t valueStrideU;  // elements between neighbours of value along U
     int64_t cacheVStrideY;  // elements between neighbours of cacheV along Y
     int64_t cacheVStrideK;  // elements between neighbours of cacheV along K
     int64_t cacheVStrideB;  // elements between neighbours of cacheV along B
     int64_t valueStrideK;  // elements between neighbours of value along K
-    int64_t outputStrideS;  // elements between neighbours of output along S
-    int64_t outputStrideN;  // elements between neighbours of output along N
-    int64_t queryHeads;  // query heads
-    int64_t qRows;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row, at most
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
@@ -87,6 +83,9 @@ struct SelfAttentionTiling {
     float qScale;  // qScale
     int64_t queryElements;  // elements of query
     int64_t batchRows;  // batch rows
+    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
+    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
+    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
     // bytes from the workspace to the ring of probability tiles, vector to cube
@@ -94,9 +93,6 @@ struct SelfAttentionTiling {
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
-    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
-    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
-    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t attentionMaskPitch0;  // elements between neighbours of attentionMask along dimension 0
@@ -108,7 +104,6 @@ struct SelfAttentionTiling {
     float clampMax;  // clampMax
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
-    int64_t positions;  // qRows
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t attentionMaskPitch1;  // elements between neighbours of attentionMask along dimension 1

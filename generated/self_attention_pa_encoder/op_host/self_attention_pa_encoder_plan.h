@@ -13,8 +13,8 @@
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_key_padded_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS_schedule.h"
@@ -30,8 +30,8 @@
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_maskType_ALIBI_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE_schedule.h"
@@ -159,17 +159,17 @@ struct Problem {
     int64_t maskType = 0;  // maskType
     int64_t quantType = 0;  // quantType
     int64_t outDataType = 0;  // outDataType
+    int64_t qRows = 0;  // size qRows of the contract
+    int64_t seqLenLayout = 0;  // index of the layout of seqLen
+    int64_t batch = 0;  // size batch of the contract
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
-    int64_t qRows = 0;  // size qRows of the contract
-    int64_t batch = 0;  // size batch of the contract
     int64_t cores = 0;  // cube cores of the device
     int64_t kvRows = 0;  // size kvRows of the contract
     int64_t nTokens = 0;  // size nTokens of the contract
     float qkScale = 0;  // parameter qkScale
-    int64_t headSizeValue = 0;  // size headSize of the contract
     int64_t headSizeV = 0;  // size headSizeV of the contract
-    int64_t seqLenLayout = 0;  // index of the layout of seqLen
+    int64_t headSizeValue = 0;  // size headSize of the contract
     int64_t maskCols = 0;  // size maskCols of the contract
     int64_t kernelType = 0;  // parameter kernelType
     int64_t calcType = 0;  // parameter calcType
@@ -201,8 +201,8 @@ inline SelfAttentionPaEncoderTiling OneBlock()
 // field.
 struct Kernel {
     SelfAttentionPaEncoderTilingKey key;
-    int32_t splitsForm;  // of splits, workspaceBytes
-    int32_t rowTotalForm;  // of rowTotal, valueStrideU, valueStrideK, outputStrideN, queryStrideN
+    int32_t splitsForm;  // of splits, scoreRingOffset
+    int32_t rowTotalForm;  // of rowTotal, outputStrideN, valueStrideU, valueStrideK, queryStrideN
     int32_t keyStrideUForm;  // of keyStrideU, keyStrideK
     int32_t probRingPartForm;  // of probRingPart
     int32_t maskPitch0Form;  // of maskPitch0
@@ -210,8 +210,8 @@ struct Kernel {
     int32_t maskPitch1Form;  // of maskPitch1
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
+    int64_t paddedValueSize;  // head size of values and results, padded to 16
     int64_t ring;  // workspace slots between cube and vector cores
-    int64_t valueDimBucket;  // head size of values and results, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
@@ -222,6 +222,9 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     using attndsl::CeilDiv;
     using attndsl::RoundUp;
     SelfAttentionPaEncoderTiling tiling{};
+    tiling.qRows = problem.qRows;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == values::SeqLenLayout::k2Batch;
+    tiling.batchScalar = problem.batch;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
@@ -246,6 +249,17 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     }
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
+    tiling.valueDim = problem.headSizeV;
+    tiling.outputStrideS = problem.headNum * problem.headSizeV;
+    if (kernel.rowTotalForm == 0) {
+        tiling.outputStrideN = problem.headSizeV;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.outputStrideN =
+            problem.outputLayout == values::OutputLayout::kPadded
+                ? problem.headSizeV
+                : problem.qRows * problem.headSizeV;
+    }
+    tiling.queryHeads = problem.headNum;
     tiling.headDim = problem.headSizeValue;
     if (kernel.keyStrideUForm == 0) {
         tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
@@ -260,7 +274,6 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
                 ? problem.headSizeValue
                 : problem.kvRows * problem.headSizeValue;
     }
-    tiling.valueDim = problem.headSizeV;
     if (kernel.rowTotalForm == 0) {
         tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
         tiling.valueStrideK = problem.headSizeV;
@@ -274,20 +287,7 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
                 ? problem.headSizeV
                 : problem.kvRows * problem.headSizeV;
     }
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    if (kernel.rowTotalForm == 0) {
-        tiling.outputStrideN = problem.headSizeV;
-    } else if (kernel.rowTotalForm == 1) {
-        tiling.outputStrideN =
-            problem.outputLayout == values::OutputLayout::kPadded
-                ? problem.headSizeV
-                : problem.qRows * problem.headSizeV;
-    }
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == values::SeqLenLayout::k2Batch;
-    tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     if (kernel.rowTotalForm == 0) {
         tiling.queryStrideN = problem.headSizeValue;
@@ -297,7 +297,23 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
                 ? problem.headSizeValue
                 : problem.qRows * problem.headSizeValue;
     }
-    tiling.scoreRingOffset = 0;
+    tiling.partialMaxOffset = 0;
+    tiling.partialSumOffset =
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
+    tiling.partialOutOffset =
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
+    if (kernel.splitsForm == 0) {
+        tiling.scoreRingOffset =
+            tiling.partialOutOffset
+                + RoundUp((tiling.splits > 1
+                    ? tiling.splits * tiling.rowTotal
+                    : 0) * kernel.paddedValueSize * 4,
+                    512);
+    } else if (kernel.splitsForm == 1) {
+        tiling.scoreRingOffset = 0;
+    }
     tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     if (kernel.probRingPartForm == 0) {
@@ -306,24 +322,9 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
         tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys, 512);
     }
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.valueDimBucket * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    if (kernel.splitsForm == 0) {
-        tiling.workspaceBytes =
-            tiling.partialOutOffset
-                + RoundUp((tiling.splits > 1
-                    ? tiling.splits * tiling.rowTotal
-                    : 0) * kernel.valueDimBucket * 4,
-                    512);
-    } else if (kernel.splitsForm == 1) {
-        tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    }
+    tiling.outRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * 4, 512);
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     if (kernel.maskPitch0Form == 0) {
         tiling.maskPitch0 = problem.maskCols;
     } else if (kernel.maskPitch0Form == 1) {
@@ -357,14 +358,6 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     tiling.slopesStrideN = 1;
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
-    tiling.keyStrideB =
-        problem.keyLayout == values::KeyLayout::kPadded
-            ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.kvRows * problem.headSizeValue);
-    tiling.valueStrideB =
-        problem.valueLayout == values::ValueLayout::kPadded
-            ? problem.kvRows * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.kvRows * problem.headSizeV);
     tiling.outputStrideB =
         problem.outputLayout == values::OutputLayout::kPadded
             ? problem.qRows * (problem.headNum * problem.headSizeV)
@@ -373,7 +366,14 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
         problem.outputLayout == values::OutputLayout::kPadded
             ? problem.headNum * problem.headSizeV
             : problem.headSizeV;
-    tiling.positions = problem.qRows;
+    tiling.keyStrideB =
+        problem.keyLayout == values::KeyLayout::kPadded
+            ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.kvRows * problem.headSizeValue);
+    tiling.valueStrideB =
+        problem.valueLayout == values::ValueLayout::kPadded
+            ? problem.kvRows * (problem.kvHeads * problem.headSizeV)
+            : problem.kvHeads * (problem.kvRows * problem.headSizeV);
     tiling.queryStrideQ =
         problem.queryLayout == values::QueryLayout::kPadded
             ? problem.headNum * problem.headSizeValue
@@ -389,8 +389,8 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     }
     tiling.maskPitch2 = problem.maskCols;
     tiling.windowSize = problem.windowSize;
-    tiling.qkDescaleStrideN = 1;
     tiling.vpvDescaleStrideN = 1;
+    tiling.qkDescaleStrideN = 1;
     tiling.pScaleStrideN = 1;
     return tiling;
 }
@@ -425,7 +425,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value;
         constexpr Kernel kernel{
             Key::kFloat16D128E128Value, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -449,7 +449,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueMaskMaskTypeNORM, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -473,7 +473,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -494,7 +494,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_logN;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueLogN, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -515,7 +515,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueClampTypeMINMAX, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -537,7 +537,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 0, 1, 1, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -556,7 +556,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128;
         constexpr Kernel kernel{
             Key::kFloat16D128E128, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kValueDimBucket};
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -575,11 +575,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_key_padded;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyPadded, 0, 0, 1, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
+    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -597,14 +597,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI;
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 0, 0, 0, 0, 1, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 0, 0, 0, 0, 1, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
+    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -622,10 +622,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM;
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 0, 0, 0, 0, 1, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 0, 0, 0, 0, 1, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -649,7 +649,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 0, 0, 0, 0, 2, 0, 1,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -670,7 +670,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -697,7 +697,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 3, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -720,7 +720,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -739,7 +739,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_query_padded;
         constexpr Kernel kernel{
             Key::kFloat16D128E128QueryPadded, 0, 1, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -763,7 +763,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -787,7 +787,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -811,7 +811,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -832,7 +832,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128Value, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -856,7 +856,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 0, 0, 0, 0, 0, 1, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -880,7 +880,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -901,7 +901,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_logN;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueLogN, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -922,7 +922,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueClampTypeMINMAX, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -944,7 +944,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 0, 1, 1, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -963,7 +963,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kValueDimBucket};
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -982,11 +982,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_key_padded;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyPadded, 0, 0, 1, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1004,14 +1004,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI;
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 0, 0, 0, 0, 1, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 0, 0, 0, 0, 1, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1029,10 +1029,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM;
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 0, 0, 0, 0, 1, 1, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 0, 0, 0, 0, 1, 1, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1056,7 +1056,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 0, 0, 0, 0, 2, 0, 1,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1077,7 +1077,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1104,7 +1104,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 3, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1127,7 +1127,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1146,7 +1146,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_query_padded;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128QueryPadded, 0, 1, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1170,7 +1170,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1194,7 +1194,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1218,7 +1218,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1244,7 +1244,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 0, 0, 0, 1, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1273,8 +1273,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE, 0, 0, 0,
-            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1302,8 +1302,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE,
-            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1329,7 +1329,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE, 1, 0, 0, 1, 0, 0,
-            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, false);
     }
@@ -1355,8 +1356,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE, 0, 0, 0,
-            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1385,8 +1386,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE,
-            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1410,7 +1411,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 0, 0, 0, 1, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1434,11 +1435,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 0, 0, 1, 1, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_maskType_ALIBI_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1460,15 +1461,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_maskType_ALIBI_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE,
-            0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE,
+            0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1490,11 +1491,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchCcd31859MaskTypeNORMQuantTypeQKVONLINE,
-            0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE,
+            0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1523,8 +1524,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE,
-            0, 0, 0, 1, 2, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            0, 0, 0, 1, 2, 0, 1, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1555,8 +1556,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE,
-            0, 0, 0, 1, 3, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            0, 0, 0, 1, 3, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1580,7 +1581,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE, 0, 1, 0, 1, 0, 0,
-            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kValueDimBucket};
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1609,8 +1611,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE, 0, 0,
-            0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1638,8 +1640,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE,
-            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1667,8 +1669,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE,
-            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1694,8 +1696,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE, 0, 0, 0,
-            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kRing,
-            schedule::kValueDimBucket};
+            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }

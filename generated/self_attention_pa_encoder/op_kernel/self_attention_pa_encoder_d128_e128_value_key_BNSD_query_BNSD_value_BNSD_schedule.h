@@ -11,12 +11,12 @@ namespace self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BN
 // Fixed by the device and by what the kernel is specialised on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
-constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
 // Options that are no constants: slots 2, split_kv auto, cores auto.
-constexpr int64_t kMaxRows = 64;  // query rows of one task, at most
+constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
@@ -25,8 +25,10 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
-constexpr int64_t kKeyBlock = kBaseN * kHeadDimBucket;  // elements of a block of keys
-constexpr int64_t kValueBlock = kBaseK * kValueDimBucket;  // elements of a block of values
+// lanes of a row, one for 8 keys, whole repeats
+constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
+constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
+constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 
@@ -37,28 +39,34 @@ static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
 static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
-static_assert(kHeadDimBucket <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kValueDimBucket <= kBaseN, "one matrix multiply takes a whole head");
+static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
+    "L0A holds the query rows of a task twice");
+static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
+static_assert(kFoldedLanes <= kRepeatLanes, "the reduction of a tile has as many levels");
+static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
-    kRowMaxSlot = kRowsPerVector * 4,  // running maximum of each row
-    kRowSumSlot = kRowsPerVector * 4,  // running sum of each row
-    kAccumulatorSlot = kRowsPerVector * kValueDimBucket * 4,  // running weighted sum of each row
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kLanesSlot = kRowsPerStep * kRepeatLanes * 4,  // reduction over the tile, one repeat a row
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kRowBlocksSlot = kRowsPerStep * 2 * kRepeatLanes * 4,  // a row statistic, two blocks a row
+    // 2 slots: probabilities, as the cube multiplies them
+    kProbSlot = kRowsPerStep * kTileKeys * 2,
+    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    // 2 slots: finished rows in the dtype of the result
+    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
+    kLeavingOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
+    kZeroWideSlot = kRowsPerStep * kPaddedValueSize * 4,  // zeros
+    kZeroRowsSlot = kRowsPerStep * kPaddedValueSize * 2,  // rows of zeros
+    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
+    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kRowBlocksSlot = kRowsPerStep * 8 * 4,  // a row statistic, one block a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProbSlot = kRowsPerStep * kTileKeys * 2,
-    // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kValueDimBucket * 4,
-    // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kValueDimBucket * 2,
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
     kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
@@ -67,34 +75,34 @@ constexpr uint32_t
     kPartMaxSlot = kRowsPerStep * 8 * 4,
     kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
     kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
-    kMergedRescaleSlot = kRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
-    kZeroWideSlot = 4096,  // zeros
-    kZeroRowsSlot = 2048;  // rows of zeros
-constexpr uint32_t kRowMax = 0, kRowSum = kRowMax + kRowMaxSlot,
-    kAccumulator = kRowSum + kRowSumSlot, kScore = kAccumulator + kAccumulatorSlot,
-    kLanes = kScore + 2 * kScoreSlot, kTileStat = kLanes + kLanesSlot,
+    kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
+constexpr uint32_t kScore = 0, kLanes = kScore + 2 * kScoreSlot, kRowBlocks = kLanes + kLanesSlot,
+    kProb = kRowBlocks + kRowBlocksSlot, kAccumulator = kProb + 2 * kProbSlot,
+    kPartial = kAccumulator + kAccumulatorSlot, kResult = kPartial + 2 * kPartialSlot,
+    kLeavingOut = kResult + 2 * kResultSlot, kZeroWide = kLeavingOut + 2 * kLeavingOutSlot,
+    kZeroRows = kZeroWide + kZeroWideSlot, kRowMax = kZeroRows + kZeroRowsSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kRowBlocks = kRescale + kRescaleSlot, kProb = kRowBlocks + kRowBlocksSlot,
-    kPartial = kProb + 2 * kProbSlot, kResult = kPartial + 2 * kPartialSlot,
-    kLeavingMax = kResult + 2 * kResultSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
+    kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
     kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
     kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
     kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kZeroWide = kMergedRescale + kMergedRescaleSlot, kZeroRows = kZeroWide + kZeroWideSlot,
-    kUbEnd = kZeroRows + kZeroRowsSlot;
+    kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kHeadDimBucket * 2,  // query rows of the task, Nz
+    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + kQueryL1Slot,
+constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
 // L0A
-constexpr uint32_t kLeftL0Slot = kMaxRows * kBaseK * 2;  // 2 slots: left operand, Zz
+// 2 slots: left operand, Zz
+constexpr uint32_t kLeftL0Slot =
+    kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
 constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
 // L0B
@@ -103,11 +111,10 @@ constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueB
 constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
 static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
 // L0C
-constexpr uint32_t
-    kScoreL0Slot = kMaxRows * kBaseN * 4,  // 2 slots: scores of a key block, Nz
-    kOutL0Slot = kMaxRows * kValueDimBucket * 4;  // 2 slots: weighted sum of values, Nz
-constexpr uint32_t kScoreL0 = 0, kOutL0 = kScoreL0 + 2 * kScoreL0Slot,
-    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
+// 2 slots: scores of a key block or weighted sum of values, Nz
+constexpr uint32_t kProductL0Slot =
+    kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
+constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
 
 }  // namespace self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD

@@ -13,11 +13,14 @@
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Step t of an item, the cube running ahead:
+ * Step t, the cube running ahead:
+ *   AIV  StartRows     tile t
  *   AIC  ScoreTile     tile t              raises kScoreRingReady
  *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
  *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRows     tile t - kPrefetch
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronisation.
@@ -41,32 +44,32 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
 // Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
 // after the first.
-constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
-constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
-constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kWholeScoreReady = 0;  // MTE2_V, wholeScore: one id a slot
 constexpr int32_t kWholePartialReady = 2;  // MTE2_V, wholePartial: one id a slot
 constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
 constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum: one id a slot
-constexpr int32_t kRowMaxFree = 6;  // MTE3_V, rowMax, rowSum, accumulator
-constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
-constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
-constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
+constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kWholeScoreFree = 0;  // V_MTE2, wholeScore, score: one id a slot
 constexpr int32_t kPartialTaken = 2;  // V_MTE2, partial: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
-constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
-constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum: one id a slot
+constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
+// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kLeavingMaxReady = 4;
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -92,33 +95,32 @@ public:
         Bind(qkDescaleGm_, qkDescale);
         Bind(vpvDescaleGm_, vpvDescale);
         Bind(outputGm_, output);
+        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
+        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
+        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
-        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
-        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
-        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<int8_t>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
-            accumulator_ = View<float>(ub_, kAccumulator);
             lanes_ = View<float>(ub_, kLanes);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
-            rescale_ = View<float>(ub_, kRescale);
-            step_ = View<float>(ub_, kStep);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
             probHalf_ = View<half>(ub_, kProbHalf);
+            accumulator_ = View<float>(ub_, kAccumulator);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
+            rowMax_ = View<float>(ub_, kRowMax);
+            rowSum_ = View<float>(ub_, kRowSum);
+            tileStat_ = View<float>(ub_, kTileStat);
+            newMax_ = View<float>(ub_, kNewMax);
+            rescale_ = View<float>(ub_, kRescale);
+            step_ = View<float>(ub_, kStep);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -128,55 +130,65 @@ public:
         if ASCEND_IS_AIV {
             RunVector();
         }
-        PipeBarrier<PIPE_ALL>();  // in place of the one in TPipe's destructor
+        PipeBarrier<PIPE_ALL>();  // as TPipe's destructor does
     }
 
 private:
     __aicore__ inline void RunCube()
     {
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyEnd,
-                tileTotal, tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                tileTotal, tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t keyStart =
                 KeysBefore(batch, tiling_.seqLenLayoutIs1, tiling_.batchScalar);
             const int64_t valueStart = keyStart;
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            LoadQuery(item, firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
+            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot,
+                    taskRows, rowFractals};
+                if (tile < tiles && tiling_.items > item) {
+                    ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile,
+                        slot);
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, valueStart,
-                        tile);
+                if (stepsBegun_ > kPrefetch) {
+                    const auto [tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot,
+                        taskRows, rowFractals] =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (tile < tiles && tiling_.items > item) {
+                        WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, valueStart,
+                            tile, slot);
+                    }
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
     }
 
     __aicore__ inline void RunVector()
@@ -187,30 +199,44 @@ private:
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
-        SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyEnd,
-                tileTotal, tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                tileTotal, tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            StartRows(rows);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    SoftmaxTile(firstHead, heads, keyEnd, firstTile, tile, rowBegin, rows);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                vectorSteps_[slot] = {tile, rows, tiles, item, slot, rowBegin, steps, itemSlot,
+                    firstHead, heads, firstQuery, firstToken, split};
+                if (tile == 0) {
+                    StartRows(itemSlot, rows);
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    UpdateTile(tile, rowBegin, rows);
+                if (tile < tiles && tiling_.items > item) {
+                    SoftmaxTile(firstHead, heads, keyEnd, firstTile, tile, slot, itemSlot, rowBegin,
+                        rows);
+                }
+                if (stepsBegun_ > kPrefetch) {
+                    const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, firstHead,
+                        heads, firstQuery, firstToken, split] =
+                        vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (tile == 0) {
+                        StartSums(rows);
+                    }
+                    if (tile < tiles && tiling_.items > item) {
+                        UpdateTile(slot, rowBegin, rows);
+                    }
+                    if (tile == steps - 1) {
+                        WriteRows(split, firstHead, heads, firstQuery, firstToken, itemSlot,
+                            rowBegin, rows);
+                    }
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WriteRows(split, firstHead, heads, firstQuery, firstToken, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         if (tiling_.splits > 1) {
             MergePartials();
@@ -221,20 +247,19 @@ private:
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
-        WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
         int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, seqLenOfBatch;
         int64_t queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal;
-        int64_t tilesPerSplit, firstTile, tiles;
+        int64_t tilesPerSplit, firstTile, tiles, steps;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = item % tiling_.splits;
-        const int64_t task = item / tiling_.splits;
+        const int64_t split = MinOf(item, tiling_.items - 1) % tiling_.splits;
+        const int64_t task = MinOf(item, tiling_.items - 1) / tiling_.splits;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -257,9 +282,11 @@ private:
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
+        const int64_t steps =
+            tiling_.items <= item ? kRing - 1 : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
         return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
             seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyEnd,
-            tileTotal, tilesPerSplit, firstTile, tiles};
+            tileTotal, tilesPerSplit, firstTile, tiles, steps};
     }
 
     __aicore__ inline int64_t RowsBefore(int64_t extent)
@@ -283,19 +310,20 @@ private:
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t firstHead, int64_t heads, int64_t firstQuery,
-        int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(int64_t item, int64_t firstHead, int64_t heads,
+        int64_t firstQuery, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
-        if (tiles > 0) {
+        auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        if (tiles > 0 && tiling_.items > item) {
             if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                DataCopy(queryL1_,
+                DataCopy(queryL1,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
                     Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
                         rowFractals * kFractal, 1, 0));
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1_[position * heads * kInt8Depth],
+                    DataCopy(queryL1[position * heads * kInt8Depth],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
                         Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
@@ -307,75 +335,84 @@ private:
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t keyStart, int64_t tile)
+        int64_t keyEnd, int64_t firstTile, int64_t keyStart, int64_t tile, int64_t slot)
     {
-        const int64_t slot = tile % kRing;
+        auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
             kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
-        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-            const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto scoreL0 = View<int32_t>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            {
-                auto keyL1 = View<int8_t>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                if (tiling_.keyStrideU <= 65535) {
-                    DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
-                        Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
-                            RoundUp(cols, kFractal), 1, 0));
-                } else {
-                    for (int64_t row = 0; row < cols; ++row) {
-                        DataCopy(keyL1[row * kInt8Depth],
-                            keyGm_[keyTile + n0 * tiling_.keyStrideU + row * tiling_.keyStrideU],
-                            Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                RoundUp(cols, kFractal), 1, 0));
-                    }
-                }
-                SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                {
-                    auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                    auto rightL0 = View<int8_t>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kInt8Depth);
-                    const int64_t columnFractals = CeilDiv(cols, kFractal);
-                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kInt8Depth)],
-                            queryL1_[rowGroup * (kFractal * kInt8Depth)],
-                            LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                    }
-                    LoadData(rightL0, keyL1,
-                        LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
-                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
-                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
-                }
-                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                keyL1Slot_ ^= 1;
+        {
+            auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                LoadData(
+                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kInt8Depth)
+                        * (kFractal * kInt8Depth)],
+                    queryL1[rowGroup * (kFractal * kInt8Depth)],
+                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kInt8Depth), rowFractals, 0, 0,
+                        false, 0));
             }
-            SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
-                scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], scoreL0,
-                FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                    kTileKeys, false));
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            scoreL0Slot_ ^= 1;
+            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                const int64_t cols = MinOf(kBaseN, keys - n0);
+                auto productL0 = View<int32_t>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                {
+                    auto keyL1 = View<int8_t>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    if (tiling_.keyStrideU <= 65535) {
+                        DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
+                            Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
+                                RoundUp(cols, kFractal), 1, 0));
+                    } else {
+                        for (int64_t row = 0; row < cols; ++row) {
+                            DataCopy(keyL1[row * kInt8Depth],
+                                keyGm_[keyTile + n0 * tiling_.keyStrideU
+                                    + row * tiling_.keyStrideU],
+                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                                    RoundUp(cols, kFractal), 1, 0));
+                        }
+                    }
+                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    {
+                        auto rightL0 = View<int8_t>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        LoadData(rightL0, keyL1,
+                            LoadData2DParams(0,
+                                CeilDiv(kPaddedHeadSize, kInt8Depth) * CeilDiv(cols, kFractal), 1,
+                                0, 0, false, 0));
+                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                true));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    keyL1Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
+                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
+                        kTileKeys, false));
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            leftL0Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t valueStart, int64_t tile)
+        int64_t keyEnd, int64_t firstTile, int64_t valueStart, int64_t tile, int64_t slot)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile =
@@ -387,8 +424,8 @@ private:
             DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             {
-                auto outL0 = View<int32_t>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
+                auto productL0 = View<int32_t>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     auto valueL1 = View<int8_t>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
@@ -411,9 +448,8 @@ private:
                     WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                        auto rightL0 = View<int8_t>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kInt8Depth);
-                        const int64_t columnFractals = CeilDiv(kValueDimBucket, kFractal);
+                        const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
                             LoadData(leftL0[rowGroup * depthFractals * (kFractal * kInt8Depth)],
@@ -421,36 +457,46 @@ private:
                                     + rowGroup) * (kFractal * kInt8Depth)],
                                 LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                         }
-                        for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                            LoadDataWithTranspose(
-                                rightL0[depthGroup * columnFractals * (kFractal * kInt8Depth)],
-                                valueL1[depthGroup * (kInt8Depth * kInt8Depth)],
-                                LoadData2dTransposeParams(0, columnFractals * kFractal / kInt8Depth,
-                                    depthFractals, 1, 0));
+                        {
+                            auto rightL0 =
+                                View<int8_t>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                                LoadDataWithTranspose(
+                                    rightL0[depthGroup * columnFractals * (kFractal * kInt8Depth)],
+                                    valueL1[depthGroup * (kInt8Depth * kInt8Depth)],
+                                    LoadData2dTransposeParams(0,
+                                        columnFractals * kFractal / kInt8Depth, depthFractals, 1,
+                                        0));
+                            }
+                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            // below 10 fractals only: larger products accumulate in order without
+                            // it
+                            if (rowFractals * kFractal * kPaddedValueSize
+                                < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
+                                    false, k0 == 0));
+                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            rightL0Slot_ ^= 1;
                         }
-                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        // below 10 fractals only: larger products accumulate in order without it
-                        if (rowFractals * kFractal * kValueDimBucket < 10 * kFractal * kFractal) {
-                            PipeBarrier<PIPE_M>();
-                        }
-                        Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, kValueDimBucket, depth, 0, false,
-                                k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kValueDimBucket], outL0,
-                    FixpipeParamsV220(kValueDimBucket, taskRows, rowFractals * kFractal,
-                        kValueDimBucket, false));
-                SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                outL0Slot_ ^= 1;
+                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
+                    FixpipeParamsV220(kPaddedValueSize, taskRows, rowFractals * kFractal,
+                        kPaddedValueSize, false));
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ ^= 1;
@@ -459,21 +505,21 @@ private:
     }
 
     // Vector stages
-    // Initializes maxima, sums and weighted sums of the rows.
-    __aicore__ inline void StartRows(int64_t rows)
+    // Initializes the maxima and sums of the rows.
+    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
-            Duplicate(rowMax_, float(kLowest), rows);
-            Duplicate(rowSum_, float(0), rows);
-            Duplicate(accumulator_, float(0), rows * kValueDimBucket);
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t firstHead, int64_t heads, int64_t keyEnd,
-        int64_t firstTile, int64_t tile, int64_t rowBegin, int64_t rows)
+        int64_t firstTile, int64_t tile, int64_t slot, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
@@ -518,22 +564,25 @@ private:
                 }
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
-            Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
+            Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
+            PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
+                    kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
-                ReduceOrder::ORDER_ONLY_VALUE);
+            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0], tileStat_, chunk);
+            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+            PipeBarrier<PIPE_V>();
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                newMax_, chunk);
             PipeBarrier<PIPE_V>();
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // step = exp(row maximum of the tile - newMax) / 127
             Sub(step_[slot * kRowsPerVector + r0], tileStat_, newMax_, chunk);
             PipeBarrier<PIPE_V>();
@@ -545,11 +594,15 @@ private:
             Maxs(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
                 float(kSmallest), chunk);
             // score = exp(score - newMax)
-            Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], newMax_, CeilDiv(kRowsPerStep, 8),
+                    BrcbRepeatParams(16, 128));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                    kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -562,26 +615,34 @@ private:
                 }
             }
             // rowSum = rowSum * rescale + row sum of the tile
-            Duplicate(lanes_, float(0), chunk * kRepeatLanes);
+            Duplicate(lanes_, float(0), chunk * kFoldedLanes);
+            PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
+                    kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
-            Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
+            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
+            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector + r0], chunk);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                tileStat_, chunk);
             {
                 auto prob = View<int8_t>(ub_, kProb + probSlot_ * kProbSlot);
                 // prob = clip(round(score / step), -128, 127)
-                Brcb(rowBlocks_, step_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
+                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                    Brcb(rowBlocks_[copy], step_[slot * kRowsPerVector + r0],
+                        CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                }
                 PipeBarrier<PIPE_V>();
                 for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    Div(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                    Div(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                        kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 Cast(score, score, RoundMode::CAST_RINT, span);
@@ -606,13 +667,27 @@ private:
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             wholeScoreSlot_ ^= 1;
         }
+        if (rows <= 0) {
+            SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            WaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+            WaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+        }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
+    // Initializes the weighted sums of the rows.
+    __aicore__ inline void StartSums(int64_t rows)
     {
-        const int64_t slot = tile % kRing;
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+        }
+    }
+
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
+    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
+    {
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -620,34 +695,40 @@ private:
                 View<int32_t>(ub_, kWholePartial + wholePartialSlot_ * kWholePartialSlot);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             DataCopyPad(wholePartial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kValueDimBucket],
-                DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
+                DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<int32_t>());
             SetFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
             WaitFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
-            Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kValueDimBucket);
+            Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             // partial = partial * step
-            Brcb(rowBlocks_, step_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], step_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
+                    BrcbRepeatParams(16, 128));
+            }
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                Mul(partial[d0], partial[d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                Mul(partial[d0], partial[d0], rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)],
+                    kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 16));
             }
             // accumulator = accumulator * rescale + partial
             PipeBarrier<PIPE_V>();
-            Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                BrcbRepeatParams(1, 8));
-            PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kValueDimBucket + d0],
-                    accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0],
+                    CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
             }
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kValueDimBucket], accumulator_[r0 * kValueDimBucket], partial,
-                chunk * kValueDimBucket);
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kPaddedValueSize + d0],
+                    accumulator_[r0 * kPaddedValueSize + d0],
+                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 16));
+            }
+            PipeBarrier<PIPE_V>();
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
+                chunk * kPaddedValueSize);
             WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
             partialSlot_ ^= 1;
             wholePartialSlot_ ^= 1;
@@ -656,36 +737,42 @@ private:
 
     // Rows of a finished item: normalised to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads,
-        int64_t firstQuery, int64_t firstToken, int64_t rowBegin, int64_t rows)
+        int64_t firstQuery, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
+                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                    Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
+                        CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                }
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kValueDimBucket + d0],
-                        accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Div(accumulator_[r0 * kPaddedValueSize + d0],
+                        accumulator_[r0 * kPaddedValueSize + d0],
+                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                            16));
                 }
                 // result = result * a factor of its head  (self_attention.py:561)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    Muls(accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
-                        accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
+                    Muls(accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
                         float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
-                        kValueDimBucket);
+                        kPaddedValueSize);
                 }
                 auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_[r0 * kValueDimBucket], RoundMode::CAST_RINT,
-                    chunk * kValueDimBucket);
+                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                    chunk * kPaddedValueSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
@@ -695,7 +782,7 @@ private:
                         + head * tiling_.outputStrideN],
                         result,
                         DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                            (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                            (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                             (tiling_.outputStrideS - tiling_.valueDim) * 2, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
@@ -703,7 +790,7 @@ private:
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                             + head * tiling_.outputStrideN],
-                            result[row * kValueDimBucket],
+                            result[row * kPaddedValueSize],
                             DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
                     }
                 }
@@ -715,10 +802,15 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
                 auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], CeilDiv(kRowsPerStep, 8),
+                    BrcbRepeatParams(1, 8));
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], CeilDiv(kRowsPerStep, 8),
+                    BrcbRepeatParams(1, 8));
+                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
+                    chunk * kPaddedValueSize);
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 if (heads == 1) {
@@ -731,10 +823,9 @@ private:
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
                     DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                        accumulator_[r0 * kValueDimBucket],
-                        DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
-                            (tiling_.queryHeads * kValueDimBucket - kValueDimBucket) * 4, 0));
+                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], leavingOut,
+                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
+                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -746,9 +837,9 @@ private:
                             DataCopyExtParams(1, 32, 0, 0, 0));
                         DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                            accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
-                            DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
+                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                            leavingOut[row * kPaddedValueSize],
+                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
@@ -773,8 +864,8 @@ private:
             const int64_t queryIndex = 0;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            Duplicate(accumulator_, float(0), chunk * kValueDimBucket);
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
@@ -785,8 +876,8 @@ private:
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
                 SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
                 DataCopyPad(partial,
-                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kValueDimBucket],
-                    DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
+                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                    DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                     DataCopyPadExtParams<float>());
                 WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -805,60 +896,72 @@ private:
                 Mul(partSum, partSum, partMax, chunk * 8);
                 PipeBarrier<PIPE_V>();
                 Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                     Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                     Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
                 PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial, chunk * kValueDimBucket);
+                Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
                 partialSlot_ ^= 1;
                 partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             // result = result * a factor of its head  (self_attention.py:561)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = r0 + row;
-                Muls(accumulator_[row * kValueDimBucket], accumulator_[row * kValueDimBucket],
+                Muls(accumulator_[row * kPaddedValueSize], accumulator_[row * kPaddedValueSize],
                     float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
-                    kValueDimBucket);
+                    kPaddedValueSize);
             }
-            {
-                auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kValueDimBucket);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                    + head * tiling_.outputStrideN],
-                    result,
-                    DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                        (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
-                        (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
-            }
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            PipeBarrier<PIPE_V>();
+            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                + head * tiling_.outputStrideN],
+                result,
+                DataCopyExtParams(chunk, tiling_.valueDim * 2,
+                    (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
+                    (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            resultSlot_ ^= 1;
         }
     }
 
     SelfAttentionPaEncoderTiling tiling_{};
 
     // Next slot of each lifetime
-    uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, wholeScoreSlot_ = 0, probSlot_ = 0, wholePartialSlot_ = 0;
-    uint32_t partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, wholeScoreSlot_ = 0;
+    uint32_t probSlot_ = 0, wholePartialSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
+    uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+
+    // The steps and items that have begun, and the scalars of the last steps
+    int64_t stepsBegun_ = 0;
+    int64_t itemsBegun_ = 0;
+    struct CubeStep {
+        int64_t tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot, taskRows,
+            rowFractals;
+    };
+    CubeStep cubeSteps_[kRing];
+    struct VectorStep {
+        int64_t tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, firstHead, heads,
+            firstQuery, firstToken, split;
+    };
+    VectorStep vectorSteps_[kRing];
 
     // Global memory
     GlobalTensor<int8_t> queryGm_;
@@ -868,18 +971,17 @@ private:
     GlobalTensor<float> qkDescaleGm_;
     GlobalTensor<float> vpvDescaleGm_;
     GlobalTensor<half> outputGm_;
-    GlobalTensor<int32_t> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<int8_t> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<int32_t> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
+    GlobalTensor<int32_t> scoreRingGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<int8_t> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<int32_t> outRingGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, accumulator_, lanes_, tileStat_, newMax_, rescale_, step_;
-    LocalTensor<float> rowBlocks_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_, step_;
+    LocalTensor<float> accumulator_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<half> probHalf_;
-    LocalTensor<int8_t> queryL1_;
 };
 
 // namespace

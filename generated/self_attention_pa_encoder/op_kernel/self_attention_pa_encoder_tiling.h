@@ -7,71 +7,74 @@
 
 // The kernels by their tiling keys.
 enum class SelfAttentionPaEncoderTilingKey : uint64_t {
-    kFloat16D128E128Value = 92895136800001080,
-    kFloat16D128E128ValueMaskMaskTypeNORM = 374921317600003080,
-    kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS = 76750906500005080,
-    kFloat16D128E128ValueLogN = 92895136800065080,
-    kFloat16D128E128ValueClampTypeMINMAX = 107961468600001080,
-    kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD = 150904969800001080,
-    kFloat16D128E128 = 347207478800000080,
-    kFloat16D128E128KeyPadded = 330270759200000080,
-    kFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI = 376575791400003080,
-    kFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM = 128628576600003080,
-    kFloat16D128E128ValueMaskMaskFullMaskTypeNORM = 8824546500003080,
-    kFloat16D128E128ValueMaskTypeNORMCOMPRESS = 56260770500001080,
-    kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS = 157349419800003080,
-    kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS = 12004278000001080,
-    kFloat16D128E128QueryPadded = 184114535200000080,
-    kFloat16D128E128ValueMaskMaskTypeALIBI = 284565779700003080,
-    kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT = 138352073000005080,
-    kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN = 352612900700005080,
-    kBfloat16D128E128Value = 92895136800001081,
-    kBfloat16D128E128ValueMaskMaskTypeNORM = 411568015400003081,
-    kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS = 76750906500005081,
-    kBfloat16D128E128ValueLogN = 92895136800065081,
-    kBfloat16D128E128ValueClampTypeMINMAX = 107961468600001081,
-    kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD = 150904969800001081,
-    kBfloat16D128E128 = 347207478800000081,
-    kBfloat16D128E128KeyPadded = 330270759200000081,
-    kBfloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI = 339508421600003081,
-    kBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM = 171986576400003081,
-    kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM = 79552428300003081,
-    kBfloat16D128E128ValueMaskTypeNORMCOMPRESS = 56260770500001081,
-    kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS = 219460824400003081,
-    kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS = 12004278000001081,
-    kBfloat16D128E128QueryPadded = 184114535200000081,
-    kBfloat16D128E128ValueMaskMaskTypeALIBI = 220970666300003081,
-    kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT = 138352073000005081,
-    kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN = 352612900700005081,
-    kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE = 130279157100025082,
-    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE = 41868342200027082,
+    kFloat16D128E128Value = 52248,
+    kFloat16D128E128ValueMaskMaskTypeNORM = 1358954646552,
+    kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS = 5435818232856,
+    kFloat16D128E128ValueLogN = 3197976,
+    kFloat16D128E128ValueClampTypeMINMAX = 6343704,
+    kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD = 545393789976,
+    kFloat16D128E128 = 3096,
+    kFloat16D128E128KeyPadded = 1811942424,
+    kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI = 2722438990872,
+    kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM = 1368014343192,
+    kFloat16D128E128ValueMaskMaskFullMaskTypeNORM = 1372544191512,
+    kFloat16D128E128ValueMaskTypeNORMCOMPRESS = 4076863540248,
+    kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS = 5462997224472,
+    kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS = 9512681524248,
+    kFloat16D128E128QueryPadded = 90596969496,
+    kFloat16D128E128ValueMaskMaskTypeALIBI = 2717909142552,
+    kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT = 6794772728856,
+    kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN = 8153727224856,
+    kBfloat16D128E128Value = 52249,
+    kBfloat16D128E128ValueMaskMaskTypeNORM = 1358973520921,
+    kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS = 5435818232857,
+    kBfloat16D128E128ValueLogN = 3197977,
+    kBfloat16D128E128ValueClampTypeMINMAX = 6343705,
+    kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD = 545393789977,
+    kBfloat16D128E128 = 3097,
+    kBfloat16D128E128KeyPadded = 1811942425,
+    kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI = 2722457865241,
+    kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM = 1368033217561,
+    kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM = 1372563065881,
+    kBfloat16D128E128ValueMaskTypeNORMCOMPRESS = 4076863540249,
+    kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS = 5463016098841,
+    kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS = 9512681524249,
+    kBfloat16D128E128QueryPadded = 90596969497,
+    kBfloat16D128E128ValueMaskMaskTypeALIBI = 2717928016921,
+    kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT = 6794772728857,
+    kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN = 8153727224857,
+    kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE = 224227493071898,
+    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE = 225586598661146,
     kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE =
-        293002024100029082,
-    kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE = 130279157100057082,
-    kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE = 98357786100025082,
+        229663311252506,
+    kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE = 224227494644762,
+    kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE = 224227499363354,
     kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE =
-        363527821200027082,
-    kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE = 202042731000024082,
-    kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE = 422816758100024082,
-    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE =
-        362849643000027082,
-    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchCcd31859MaskTypeNORMQuantTypeQKVONLINE =
-        293877920500027082,
+        225586617535514,
+    kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE = 224227493022746,
+    kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE = 224229304962074,
+    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE =
+        226949932010522,
+    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE =
+        225595658357786,
     kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE =
-        42768058400027082,
+        225600037211162,
     kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE =
-        419672092600027082,
-    kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE = 153779648300024082,
-    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE = 184664963500027082,
+        229690509118490,
+    kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE = 224318089989146,
+    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE = 226945402162202,
     kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE =
-        351358669000029082,
+        231022265748506,
     kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE =
-        136260626300029082,
-    kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE = 295384346500025082,
+        232381220244506,
+    kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE = 418557985999898,
 };
 
 struct SelfAttentionPaEncoderTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
+    int64_t qRows;  // query positions of the longest batch row
+    int64_t seqLenLayoutIs1;  // seqLenLayout == 1
+    int64_t batchScalar;  // batch
     int64_t kvHeads;  // key/value heads
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
@@ -85,21 +88,21 @@ struct SelfAttentionPaEncoderTiling {
     int64_t rowTotal;  // rows of the result
     int64_t blocks;  // blocks that are launched
     float qkScale;  // qkScale
-    int64_t headDim;  // true head size
-    int64_t keyStrideU;  // elements between neighbours of key along U
-    int64_t keyStrideK;  // elements between neighbours of key along K
     int64_t valueDim;  // true head size of values
-    int64_t valueStrideU;  // elements between neighbours of value along U
-    int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t outputStrideS;  // elements between neighbours of output along S
     int64_t outputStrideN;  // elements between neighbours of output along N
     int64_t queryHeads;  // query heads
-    int64_t qRows;  // query positions of the longest batch row
+    int64_t headDim;  // true head size
+    int64_t keyStrideU;  // elements between neighbours of key along U
+    int64_t keyStrideK;  // elements between neighbours of key along K
+    int64_t valueStrideU;  // elements between neighbours of value along U
+    int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t keyCapacity;  // keys of a row, at most
-    int64_t seqLenLayoutIs1;  // seqLenLayout == 1
-    int64_t batchScalar;  // batch
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
+    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
+    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
     // bytes from the workspace to the ring of probability tiles, vector to cube
@@ -107,9 +110,6 @@ struct SelfAttentionPaEncoderTiling {
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
-    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
-    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
-    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t maskPitch0;  // elements between neighbours of mask along dimension 0
     // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
@@ -118,18 +118,17 @@ struct SelfAttentionPaEncoderTiling {
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
     float clampMin;  // clampMin
     float clampMax;  // clampMax
-    int64_t keyStrideB;  // elements between neighbours of key along B
-    int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
-    int64_t positions;  // qRows
+    int64_t keyStrideB;  // elements between neighbours of key along B
+    int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t maskPitch1;  // elements between neighbours of mask along dimension 1
     int64_t maskPitch2;  // elements between neighbours of mask along dimension 2
     int64_t windowSize;  // windowSize
-    int64_t qkDescaleStrideN;  // elements between neighbours of qkDescale along N
     int64_t vpvDescaleStrideN;  // elements between neighbours of vpvDescale along N
+    int64_t qkDescaleStrideN;  // elements between neighbours of qkDescale along N
     int64_t pScaleStrideN;  // elements between neighbours of pScale along N
 };
 

@@ -56,9 +56,9 @@ struct Problem {
     // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7:
     // 512
     int64_t maskLayout = 0;
+    int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
-    int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
     int64_t batch = 0;  // size batch of the contract
     int64_t cores = 0;  // cube cores of the device
     int64_t maxBlockNum = 0;  // size maxBlockNum of the contract
@@ -92,8 +92,8 @@ struct Kernel {
     SelfAttentionPrefixEncoderTilingKey key;
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
+    int64_t paddedHeadSize;  // head size this kernel is specialised on, padded to 16
     int64_t ring;  // workspace slots between cube and vector cores
-    int64_t headDimBucket;  // head size this kernel is specialised on, padded to 16
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
@@ -104,6 +104,7 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kerne
     using attndsl::CeilDiv;
     using attndsl::RoundUp;
     SelfAttentionPrefixEncoderTiling tiling{};
+    tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
@@ -121,6 +122,9 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kerne
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
+    tiling.outputStrideS = problem.headNum * problem.headSizeValue;
+    tiling.outputStrideN = problem.headSizeValue;
+    tiling.queryHeads = problem.headNum;
     tiling.blockSize = problem.blockSize;
     tiling.blockTablesStrideB = problem.maxBlockNum;
     tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
@@ -129,32 +133,28 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kerne
     tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
     tiling.valueStrideK = problem.headSizeValue;
     tiling.valueStrideR = problem.kvHeads * problem.headSizeValue;
-    tiling.outputStrideS = problem.headNum * problem.headSizeValue;
-    tiling.outputStrideN = problem.headSizeValue;
-    tiling.queryHeads = problem.headNum;
-    tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.headDimBucket * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialMaxOffset = 0;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
+    tiling.scoreRingOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1
                 ? tiling.splits * tiling.rowTotal
-                : 0) * kernel.headDimBucket * 4,
+                : 0) * kernel.paddedHeadSize * 4,
                 512);
+    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * 4, 512);
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.maskPitch0 = problem.maskRows * 128;
     tiling.slopesStrideN = 1;
     return tiling;
@@ -182,7 +182,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
         constexpr Kernel kernel{
             Key::kFloat16D128MaskTypeCAUSALMASK, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -197,7 +197,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
             Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -211,7 +211,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
             Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -225,7 +225,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
             Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -238,7 +238,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
         constexpr Kernel kernel{
             Key::kBfloat16D128MaskTypeCAUSALMASK, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -253,7 +253,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
             Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -267,7 +267,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
             Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -281,7 +281,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
             Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kRing, schedule::kHeadDimBucket};
+            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
