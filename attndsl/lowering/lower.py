@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from attndsl.expr import Expr, Symbol
 from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.continuous import all_continuous, item_of_turn, turns
 from attndsl.lowering.attention.key_range import key_range
@@ -69,6 +70,8 @@ _EXTREMES = (
     Constant(SMALLEST, "smallest normal number, the sum of a row without keys"),
 )
 
+_WORK = Symbol("work")
+"""The item of a turn of a continuous pipeline, whose last turn has no item of its own."""
 _OF_INT8 = (Constant(INT8_DEPTH, "columns of a cube fractal of int8"),)
 
 
@@ -81,7 +84,10 @@ def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:
 def _item_loop(given: PhaseInput) -> Statement:
     """Every block takes items ``blockIndex, blockIndex + blockCount, ...``."""
     context = given.context
-    item = item_of_turn(context)
+    item: Expr = item_of_turn(context)
+    work = list[Statement]()
+    if not item.same(ITEM):
+        work, item = [Let(symbol=_WORK, value=item)], _WORK
     finish = phases(Place.ITEM, given).body
     on_rows: Statement = attention_loop(context, given.modifiers, finish)
     if row_factors(context):
@@ -90,6 +96,7 @@ def _item_loop(given: PhaseInput) -> Statement:
         each.quantization for each in (context.keys, context.values) if each.quantization is not None
     ]
     body = seq(
+        *work,
         Let(symbol=SPLIT, value=item % context.splits),
         Let(symbol=TASK, value=item // context.splits),
         *context.rows.enter(context),

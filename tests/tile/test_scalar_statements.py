@@ -10,7 +10,7 @@ import pytest
 from attndsl.base.errors import InternalError
 from attndsl.codegen.text.scalar_helpers import kernel_helpers
 from attndsl.compiler.compile import Compiled
-from attndsl.expr import Const, Symbol, as_expr
+from attndsl.expr import Const, Scope, Symbol, as_expr
 from attndsl.expr.reductions import highest, total
 from attndsl.passes.events.trip_counts import proved_to_run
 from attndsl.target import Core, MemorySpace
@@ -296,3 +296,14 @@ def test_narrow_integers_do_not_wrap():
     env = {"row_lengths": np.array([0, 5], np.uint32), "n": 2}
     assert highest(LENGTHS.at(INDEX) - 1, INDEX, as_expr(1)).evaluate(env) == -1
     assert total(LENGTHS.at(INDEX) - 6, INDEX, Symbol("n")).evaluate(env) == -7
+
+
+def test_a_sum_goes_on_where_the_last_call_ended_unless_its_terms_may_change():
+    """Terms of global tensors and tiling fields stay the same; those of an array that is collected do not."""
+    kept, fixed = kernel_helpers([total(LENGTHS.at(INDEX), INDEX, ROW)]), Symbol("pitch", Scope.TILING)
+    assert kept[0].members == ("sumOfRowLengthsEnd_", "sumOfRowLengthsSum_")
+    assert "for (; sumOfRowLengthsEnd_ < extent; ++sumOfRowLengthsEnd_) {" in kept[0].lines
+    assert kernel_helpers([total(LENGTHS.at(INDEX) * fixed, INDEX, ROW)])[0].members
+    for body in (LENGTHS.at(INDEX) * ROW, MEMBERS.at(INDEX)):
+        (helper,) = kernel_helpers([total(body, INDEX, ROW)])
+        assert not helper.members and "int64_t found = 0;" in helper.lines

@@ -6,21 +6,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
-from attndsl.codegen.names.members import ENTRY_SIZE, fold_function
+from attndsl.codegen.names.members import ENTRY_SIZE, fold_function, member
 from attndsl.codegen.text.cxx_expressions import FUNCTIONS, cxx_text
-from attndsl.expr import Binary, Expr
+from attndsl.expr import Binary, Element, Expr, Load, Scope
 from attndsl.expr.reductions import Fold
 from attndsl.tile.entry_size import EntrySize
 
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A function that gives an ``int64_t``; ``static`` where it uses no member of the kernel."""
+    """A function that gives an ``int64_t``.
+
+    ``static``: it uses no member of the kernel. ``members``: the members that it keeps from call to call.
+    """
 
     name: str
     parameters: str
     lines: tuple[str, ...]
     static: bool = True
+    members: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -70,8 +74,37 @@ _SIZE_FROM_END = Helper(
 )
 
 
+def _is_running(fold: Fold) -> bool:
+    """Whether a sum over a range goes on where the last call ended: the terms stay the same in a launch."""
+    fixed = all(symbol.scope is Scope.TILING for symbol in fold.captured())
+    loads = [node for node in fold.body.walk() if isinstance(node, Load | Element)]
+    return fold.op == "sum" and fixed and all(node.scope is Scope.GLOBAL for node in loads)
+
+
+def _running_sum(fold: Fold) -> Helper:
+    """A sum of a range from 0 on as a member function. Items come in order: a core adds each term once."""
+    index, captured = fold.index, tuple(symbol.name for symbol in fold.captured())
+    stem = f"{fold.name[:1].lower()}{fold.name[1:]}"
+    end, total = member(f"{stem}End"), member(f"{stem}Sum")
+    value = cxx_text(fold.body, {name: name for name in captured} | {index: end})
+    lines = (
+        f"if (extent < {end}) {{",
+        f"    {end} = 0;",
+        f"    {total} = 0;",
+        "}",
+        f"for (; {end} < extent; ++{end}) {{",
+        f"    {total} += {value};",
+        "}",
+        f"return {total};",
+    )
+    parameters = ", ".join(f"int64_t {name}" for name in ("extent", *captured))
+    return Helper(fold_function(fold), parameters, lines, static=False, members=(end, total))
+
+
 def _fold_helper(fold: Fold) -> Helper:
     """The loop over the range, as a member function of its extent and the scalars of the body."""
+    if _is_running(fold):
+        return _running_sum(fold)
     index, captured = fold.index, tuple(symbol.name for symbol in fold.captured())
     value = cxx_text(fold.body, {name: name for name in captured})
     lines = ["int64_t found = 0;", f"for (int64_t {index} = 0; {index} < extent; ++{index}) {{"]

@@ -148,7 +148,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [split, task, headTile, kvHead, batch, firstHead, heads, taskRows,
+            const auto [work, split, task, headTile, kvHead, batch, firstHead, heads, taskRows,
                 keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
@@ -200,7 +200,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [split, task, headTile, kvHead, batch, firstHead, heads, taskRows,
+            const auto [work, split, task, headTile, kvHead, batch, firstHead, heads, taskRows,
                 keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
@@ -249,14 +249,15 @@ private:
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, headTile, kvHead, batch, firstHead, heads, taskRows, keyEnd, tileTotal;
-        int64_t tilesPerSplit, firstTile, tiles, steps;
+        int64_t work, split, task, headTile, kvHead, batch, firstHead, heads, taskRows, keyEnd;
+        int64_t tileTotal, tilesPerSplit, firstTile, tiles, steps;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = MinOf(item, tiling_.items - 1) % tiling_.splits;
-        const int64_t task = MinOf(item, tiling_.items - 1) / tiling_.splits;
+        const int64_t work = MinOf(item, tiling_.items - 1);
+        const int64_t split = work % tiling_.splits;
+        const int64_t task = work / tiling_.splits;
         const int64_t headTile = task % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
         const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -275,7 +276,7 @@ private:
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
         const int64_t steps = tiling_.items <= item ? kRing - 1 : MaxOf(tiles, 1);
-        return Item{split, task, headTile, kvHead, batch, firstHead, heads, taskRows, keyEnd,
+        return Item{work, split, task, headTile, kvHead, batch, firstHead, heads, taskRows, keyEnd,
             tileTotal, tilesPerSplit, firstTile, tiles, steps};
     }
 

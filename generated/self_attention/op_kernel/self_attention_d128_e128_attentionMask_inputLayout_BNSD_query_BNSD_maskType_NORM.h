@@ -165,7 +165,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            const auto [work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit,
                 firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
@@ -221,7 +221,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            const auto [work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit,
                 firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
@@ -275,15 +275,16 @@ private:
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
-        int64_t firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles;
-        int64_t steps;
+        int64_t work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads;
+        int64_t queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit;
+        int64_t firstTile, tiles, steps;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = MinOf(item, tiling_.items - 1) % tiling_.splits;
-        const int64_t task = MinOf(item, tiling_.items - 1) / tiling_.splits;
+        const int64_t work = MinOf(item, tiling_.items - 1);
+        const int64_t split = work % tiling_.splits;
+        const int64_t task = work / tiling_.splits;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -302,9 +303,9 @@ private:
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
         const int64_t steps =
             tiling_.items <= item ? kRing - 1 : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
-        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength,
-            firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles,
-            steps};
+        return Item{work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit, firstTile,
+            tiles, steps};
     }
 
     // Cube stages

@@ -284,11 +284,14 @@ private:
 
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
-        int64_t found = 0;
-        for (int64_t b = 0; b < extent; ++b) {
-            found += seqLenGm_.GetValue(b);
+        if (extent < rowsBeforeEnd_) {
+            rowsBeforeEnd_ = 0;
+            rowsBeforeSum_ = 0;
         }
-        return found;
+        for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
+            rowsBeforeSum_ += seqLenGm_.GetValue(rowsBeforeEnd_);
+        }
+        return rowsBeforeSum_;
     }
 
     // Cube stages
@@ -915,6 +918,9 @@ private:
     uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
     uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
     uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+
+    // Running sums: the end of the range, and the sum up to it
+    int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
 
     // Global memory
     GlobalTensor<T> queryGm_;

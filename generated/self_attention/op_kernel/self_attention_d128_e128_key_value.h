@@ -165,7 +165,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            const auto [work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken,
                 tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps] =
                 DecodeItem(item);
@@ -229,7 +229,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            const auto [work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken,
                 tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps] =
                 DecodeItem(item);
@@ -285,15 +285,16 @@ private:
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, seqLenOfBatch;
-        int64_t queryLength, firstQuery, queries, taskRows, firstToken, tokenOffsetOfBatch, keyEnd;
-        int64_t tileTotal, tilesPerSplit, firstTile, tiles, steps;
+        int64_t work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads;
+        int64_t seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken;
+        int64_t tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = MinOf(item, tiling_.items - 1) % tiling_.splits;
-        const int64_t task = MinOf(item, tiling_.items - 1) / tiling_.splits;
+        const int64_t work = MinOf(item, tiling_.items - 1);
+        const int64_t split = work % tiling_.splits;
+        const int64_t task = work / tiling_.splits;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -315,18 +316,21 @@ private:
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
         const int64_t steps =
             tiling_.items <= item ? kRing - 1 : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
-        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+        return Item{work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
             seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken,
             tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps};
     }
 
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
-        int64_t found = 0;
-        for (int64_t b = 0; b < extent; ++b) {
-            found += seqLenGm_.GetValue(b);
+        if (extent < rowsBeforeEnd_) {
+            rowsBeforeEnd_ = 0;
+            rowsBeforeSum_ = 0;
         }
-        return found;
+        for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
+            rowsBeforeSum_ += seqLenGm_.GetValue(rowsBeforeEnd_);
+        }
+        return rowsBeforeSum_;
     }
 
     // Cube stages
@@ -1089,6 +1093,9 @@ private:
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0;
     uint32_t partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+
+    // Running sums: the end of the range, and the sum up to it
+    int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
 
     // The steps and items that have begun, and the scalars of the last steps
     int64_t stepsBegun_ = 0;

@@ -149,7 +149,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            const auto [work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 seqLenOfBatch, queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal,
                 tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
@@ -201,7 +201,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+            const auto [work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 seqLenOfBatch, queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal,
                 tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
@@ -252,15 +252,16 @@ private:
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, seqLenOfBatch;
-        int64_t queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit;
-        int64_t firstTile, tiles, steps;
+        int64_t work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads;
+        int64_t seqLenOfBatch, queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal;
+        int64_t tilesPerSplit, firstTile, tiles, steps;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = MinOf(item, tiling_.items - 1) % tiling_.splits;
-        const int64_t task = MinOf(item, tiling_.items - 1) / tiling_.splits;
+        const int64_t work = MinOf(item, tiling_.items - 1);
+        const int64_t split = work % tiling_.splits;
+        const int64_t task = work / tiling_.splits;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -284,7 +285,7 @@ private:
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
         const int64_t steps =
             tiling_.items <= item ? kRing - 1 : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
-        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
+        return Item{work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
             seqLenOfBatch, queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal,
             tilesPerSplit, firstTile, tiles, steps};
     }
