@@ -74,3 +74,46 @@ def test_no_line_is_over_100_columns() -> None:
         if len(line) > _LONGEST_LINE and not _is_one_name(line)
     ]
     assert not long, "\n".join(long[:20])
+
+
+_NARROW = re.compile(r"\bu?int(?:8|16|32)_t\b")
+
+
+def _offsets(text: str) -> list[str]:
+    """What stands in the brackets behind the names of global tensors."""
+    found = []
+    for start in re.finditer(r"\w+Gm_\[", text):
+        end, depth = start.end(), 1
+        while depth:
+            depth += {"[": 1, "]": -1}.get(text[end], 0)
+            end += 1
+        found.append(text[start.end() : end - 1])
+    return found
+
+
+def _narrow_offsets(text: str) -> list[str]:
+    return [offset for offset in _offsets(text) if _NARROW.search(offset)]
+
+
+def test_offsets_into_global_memory_are_computed_in_int64() -> None:
+    """Scalars are int64_t, elements of narrower tensors are widened: 32 bits would wrap at 4 GiB."""
+    count = 0
+    for kernel in sorted(generated_dir().glob("*/op_kernel/*.h")):
+        text = kernel.read_text()
+        count += len(_offsets(text))
+        assert _narrow_offsets(text) == [], kernel.name
+        lets = re.findall(r"const (\w+) \w+ =", text)
+        assert set(lets) <= {"int64_t", "auto"}, kernel.name
+        for loaded in re.findall(r".{20}Gm_\.GetValue\(", text):
+            tensor = re.search(r"(\w+Gm_)\.GetValue", loaded)
+            assert tensor is None or (
+                f"GlobalTensor<int64_t> {tensor[1]}" in text or "static_cast<int64_t>(" in loaded
+            ), (kernel.name, loaded)
+    assert count > 1000
+
+
+def test_a_narrow_offset_is_found_and_its_twin_is_not() -> None:
+    narrow = "DataCopy(x, keyGm_[static_cast<int32_t>(page) * tiling_.keyStrideP], n);"
+    assert _narrow_offsets(narrow) == ["static_cast<int32_t>(page) * tiling_.keyStrideP"]
+    assert _narrow_offsets(narrow.replace("int32_t", "int64_t")) == []
+    assert _narrow_offsets("Gather(y, x, static_cast<uint32_t>(offset), keyGm_[first]);") == []
