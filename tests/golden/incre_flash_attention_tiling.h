@@ -7,7 +7,7 @@
 
 // The kernels by their tiling keys.
 enum class IncreFlashAttentionTilingKey : uint64_t {
-    kFloat16D64AttnMask = 21904911100001040,
+    kFloat16D64AttnMask = 264,
 };
 
 struct IncreFlashAttentionTiling {
