@@ -25,7 +25,7 @@ from attndsl.lowering.signature.tensor_layouts import legal_layouts
 from attndsl.lowering.signature.window_bounds import parameter_ranges
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.tile.buffers import item_bytes
 from attndsl.tile.program import tiling_field_ref
 
@@ -58,7 +58,7 @@ class FieldProof:
 
 
 @lru_cache(maxsize=256)
-def prove_tiling(operator: Operator, special: Specialization) -> tuple[FieldProof, ...]:
+def prove_tiling(operator: Contract, special: Specialization) -> tuple[FieldProof, ...]:
     """The proofs of all tiling fields of a kernel, in the struct's order."""
     compiled = compiled_for(operator, special)
     cases = [_proofs(compiled, facts) for facts in _cases(contract_facts(compiled))]
@@ -148,7 +148,7 @@ def contract_facts(compiled: Compiled) -> Facts:
     return replace(facts, sizes=dict(_strides(compiled, present)))
 
 
-def _plain_rules(operator: Operator) -> Iterator[Constraint]:
+def _plain_rules(operator: Contract) -> Iterator[Constraint]:
     """The constraints that a call must keep and that speak of no index."""
     return (rule for rule in operator.constraints if not rule.over and not issubclass(rule.error, Warning))
 
@@ -202,7 +202,7 @@ def _elements(spec: TensorSpec, compiled: Compiled, present: frozenset[str]) -> 
     return [product(layout.shape()) for layout in legal_layouts(spec, present, chosen)]
 
 
-def print_proofs(operator: Operator, special: Specialization) -> str:
+def print_proofs(operator: Contract, special: Specialization) -> str:
     """The tiling fields with the ranges that are proved, one a line, and below what could not be proved."""
     proofs = prove_tiling(operator, special)
     width = max(len(proof.name) for proof in proofs)

@@ -24,7 +24,7 @@ from attndsl.lowering.signature.specialization import (
     settings_of,
     specialized_on,
 )
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 from attndsl.tile.comparison import Comparison
 from attndsl.tile.program import Program
@@ -88,7 +88,7 @@ def _parameter(key: _SameObject) -> DtypeParameter | None:
         second = compiled_for(compiled.operator, other)
     except ScheduleError:
         return None  # there is no such kernel
-    if compiled.schedule_text != second.schedule_text:
+    if (compiled.schedule, compiled.required) != (second.schedule, second.required):
         return None
     found = differing_operands(compiled.program, second.program)
     if not found:
@@ -97,7 +97,7 @@ def _parameter(key: _SameObject) -> DtypeParameter | None:
     return DtypeParameter(dtype, found, own if dtype == DTYPES[0] else other)
 
 
-def twin(operator: Operator, special: Specialization) -> Specialization | None:
+def twin(operator: Contract, special: Specialization) -> Specialization | None:
     """The specialization in which float16 and bfloat16 have changed places; None if there is none, or if it
     is the same."""
     values, present = settings_of(operator, special), kernel_inputs(operator, special.features)
@@ -117,7 +117,7 @@ def twin(operator: Operator, special: Specialization) -> Specialization | None:
 
 
 def _with_dtypes(
-    operator: Operator, special: Specialization, dtype: str, values: Mapping[str, Any]
+    operator: Contract, special: Specialization, dtype: str, values: Mapping[str, Any]
 ) -> Specialization:
     """A specialization with other dtypes, those of ``values`` that make a difference."""
     present = kernel_inputs(operator, special.features)
