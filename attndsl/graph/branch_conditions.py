@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from attndsl.expr import Expr, negation
-from attndsl.graph.graph import structure
+from attndsl.graph.graph import same_structure
 from attndsl.graph.nodes import Conditional, Node
 from attndsl.graph.specialize import Situation, Visit, Visitor, specialized
 
@@ -58,7 +58,7 @@ class _Decisions:
         if self._anywhere(node) is None:
             return {}
         condition = self._situation.settled(node.condition)
-        if _structure(self._plain(node.then)) == _structure(self._plain(node.otherwise)):
+        if same_structure(self._plain(node.then), self._plain(node.otherwise)):
             then, otherwise = of(node.then), of(node.otherwise)
             found = {key: each for key, each in then.items() if otherwise.get(key) == each}
             for branch, chosen in ((then, True), (otherwise, False)):
@@ -85,7 +85,3 @@ def _where(condition: Expr, chosen: bool, decision: Decision) -> Decision:
 
 def _is(expr: Expr, value: bool) -> Expr:
     return expr if value else negation(expr)
-
-
-def _structure(node: Node | None) -> str:
-    return "" if node is None else structure(node.walk())

@@ -16,6 +16,7 @@ from attndsl.codegen.host.problem_members import io_tensor
 from attndsl.codegen.kernel_set.kernel_names import text_name_of
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
+from attndsl.expr import Expr
 from attndsl.expr.argument_facts import DTYPE, asks
 from attndsl.lowering.errors import ScheduleError
 from attndsl.lowering.signature.specialization import (
@@ -26,7 +27,7 @@ from attndsl.lowering.signature.specialization import (
 )
 from attndsl.spec.contract.contract import Contract
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
-from attndsl.tile.comparison import Comparison
+from attndsl.tile.comparison import Comparison, compared_fields
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Stage
 
@@ -146,14 +147,33 @@ def _fields_read(program: Program) -> list[tuple[str, str, str]]:
     return [(field.name, field.ctype, field.meaning if shown else "") for field in program.tiling]
 
 
+def _same_expression(first: Expr, second: Expr) -> bool:
+    """Whether two expressions are equal, with the scopes and names that no evaluation asks for."""
+    mine, theirs = first.nodes(), second.nodes()
+    return len(mine) == len(theirs) and all(map(_same_node, mine, theirs))
+
+
+def _same_node(first: Expr, second: Expr) -> bool:
+    """Whether two nodes are equal, their operands aside."""
+    if type(first) is not type(second):
+        return False
+    kind: Any = type(first)
+    for name in compared_fields(kind):
+        one, other = getattr(first, name), getattr(second, name)
+        operands = isinstance(one, Expr) and isinstance(other, Expr)
+        if not operands and (type(one) is not type(other) or one != other):
+            return False
+    return True
+
+
 class _TwinComparison(Comparison):
     """Compares two programs, objects shared within each pairwise; keeps the operands whose dtype differs."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[Operand] = []
-        self._second: dict[int, object] = {}
-        self._first: dict[int, object] = {}
+        self._second: dict[object, object] = {}
+        self._first: dict[object, object] = {}
 
     def programs(self, first: Program, second: Program) -> bool:
         """Whether the finished programs are equal but for dtypes."""
@@ -165,14 +185,17 @@ class _TwinComparison(Comparison):
     def decided(self, first: Any, second: Any) -> bool | None:
         if first is second:
             return True
-        both = type(first) is type(second)
-        return self._operands(first, second) if both and isinstance(first, _OPERANDS) else None
+        if type(first) is not type(second):
+            return False
+        if isinstance(first, Expr):
+            return _same_expression(first, second)
+        return self._operands(first, second) if isinstance(first, _OPERANDS) else None
 
     def _operands(self, first: Any, second: Any) -> bool:
         """Operands are compared once: from then on each stands for the other and for nothing else."""
-        if id(first) in self._second or id(second) in self._first:
-            return self._second.get(id(first)) is second and self._first.get(id(second)) is first
-        self._second[id(first)], self._first[id(second)] = second, first
+        if first in self._second or second in self._first:
+            return self._second.get(first) is second and self._first.get(second) is first
+        self._second[first], self._first[second] = second, first
         if isinstance(first, ScalarArray):
             return self.same_fields(first, second)
         if first.dtype != second.dtype:

@@ -10,6 +10,7 @@ from typing import Any
 
 from attndsl.codegen.kernel.dtype_parameter import DTYPES, dtype_parameter, text_name
 from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding
+from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.shared_stages import Member, PartOperands, SharedStages, keys_of, shared_stages
 from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
@@ -138,6 +139,7 @@ class KernelText:
     buffers: tuple[str, ...]
     slots: tuple[str, ...]
     arrays: tuple[ArrayMember, ...]
+    kept: tuple[KeptSteps, ...]
     members: tuple[Member, ...]
     operands: tuple[PartOperands, ...]
     cube_functions: tuple[Function, ...]
@@ -192,6 +194,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         buffers=tuple(_buffer_members(program, spelling)),
         slots=tuple(_declarations("uint32_t", [f"{name} = 0" for name in _slots(program)])),
         arrays=tuple(_arrays(program)),
+        kept=tuple(kept_steps(program)),
         members=shared.members,
         operands=tuple(shared.parts.values()),
         cube_functions=tuple(cube.functions),
