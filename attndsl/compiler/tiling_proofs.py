@@ -20,7 +20,7 @@ from attndsl.expr.interval_rules import Range
 from attndsl.expr.proofs import Facts, Prover, common_factors, divisors, equal
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.signature.host_scalars import CORES, dimension, fold_name, layout_choice, length_count
-from attndsl.lowering.signature.specialization import Specialization, kernel_inputs
+from attndsl.lowering.signature.specialization import Specialization, decisions_of, kernel_inputs
 from attndsl.lowering.signature.tensor_layouts import legal_layouts
 from attndsl.lowering.signature.window_bounds import parameter_ranges
 from attndsl.spec.contract.arguments import TensorSpec
@@ -123,13 +123,11 @@ def contract_facts(compiled: Compiled) -> Facts:
     """What holds of the sizes and parameters of every call that the kernel may get."""
     operator, special = compiled.operator, compiled.specialization
     present = kernel_inputs(operator, special.features)
-    settings = {name: value for name, value in special.settings if isinstance(value, int)}
     ranges: dict[Expr, Range] = {}
     for name, (low, high) in parameter_ranges(operator).items():
         if isinstance(low, int | float):
-            value = settings.get(name)
-            whole = max(low, INT64[0]), min(high, INT64[1])
-            ranges[Symbol(name)] = whole if value is None else (value, value)
+            ranges[Symbol(name)] = max(low, INT64[0]), min(high, INT64[1])
+    bounded = {symbol.name for symbol in ranges if isinstance(symbol, Symbol)}
     ranges[CORES] = (1, operator.device.aic)
     for spec in operator.tensors:
         ranges[layout_choice(spec.name)] = (0, max(len(spec.layouts) - 1, 0))
@@ -143,6 +141,9 @@ def contract_facts(compiled: Compiled) -> Facts:
     for rule in _plain_rules(operator):
         if rule.when is None:
             facts = facts.given(rule.condition)
+    for condition, holds in decisions_of(operator, special):  # its settings stand for all that decide so
+        if condition.symbols() <= bounded:
+            facts = facts.given(condition, holds)
     for expr, most in _memory(compiled, present):
         facts = facts.bounded(expr, 0, most)
     return replace(facts, sizes=dict(_strides(compiled, present)))
