@@ -12,7 +12,7 @@ import numpy as np
 
 from attndsl.base.errors import UserError
 from attndsl.cli.shape_conflicts import default_in_the_way, rules_in_the_way
-from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.report import Report
 from attndsl.execute.execute import execute

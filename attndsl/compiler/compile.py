@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -16,6 +17,7 @@ from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_
 from attndsl.lowering.signature.specialization import Specialization, settings_of
 from attndsl.passes.pass_manager import PASSES, run_passes
 from attndsl.spec.operator.operator import Operator
+from attndsl.target import Architecture
 from attndsl.tile.program import Program
 
 
@@ -61,12 +63,7 @@ def compile_operator(operator: Operator, specialization: Specialization) -> Comp
             signature = replace(signature, taken_names=signature.taken_names | clash.names)
             continue
         except (DoesNotFit, TooManyEvents) as reason:
-            single = isinstance(reason, TooManyEvents) and schedule.slots > 1 and "slots" not in stated
-            smaller_one = (
-                replace(schedule, slots=1)
-                if single
-                else smaller(schedule, stated, operator.device.architecture)
-            )
+            smaller_one = _smaller(reason, schedule, stated, operator.device.architecture)
             if smaller_one is None:
                 raise
             schedule = smaller_one
@@ -79,6 +76,20 @@ def compile_operator(operator: Operator, specialization: Specialization) -> Comp
             joint=joint,
             program=program,
         )
+
+
+def _smaller(
+    reason: DoesNotFit | TooManyEvents,
+    schedule: Schedule,
+    stated: Mapping[str, object],
+    architecture: Architecture,
+) -> Schedule | None:
+    """The next schedule to try; with single slots there are fewer events."""
+    if isinstance(reason, DoesNotFit):
+        return smaller(schedule, stated, architecture, reason.space)
+    if schedule.slots > 1 and "slots" not in stated:
+        return replace(schedule, slots=1)
+    return smaller(schedule, stated, architecture)
 
 
 def _stated(operator: Operator, required: tuple[RequiredOption, ...]) -> dict[str, object]:

@@ -19,13 +19,13 @@ import numpy as np
 from attndsl import emulator
 from attndsl.base.errors import UserError
 from attndsl.codegen.host.problem_values import is_measured, known_members, member_values
-from attndsl.codegen.kernel.kernel import name_of
 from attndsl.codegen.kernel_set.kernel_list import (
     KERNEL_LIST,
     IllegalKernelList,
     ListedKernel,
     read_kernel_list,
 )
+from attndsl.codegen.kernel_set.kernel_names import name_of
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.emulator.launch_syntax import includes, mask

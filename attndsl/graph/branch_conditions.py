@@ -26,11 +26,11 @@ def decisions(
     return tuple({key: each for root in roots for key, each in of(root).items()}.values())
 
 
-_Found = dict[str, Decision]
+_Found = dict[Expr, Decision]
 
 
 class _Decisions:
-    """The decisions that each node depends on, by their text."""
+    """The decisions that each node depends on, by their conditions."""
 
     def __init__(self, situation: Situation) -> None:
         self._situation = situation
@@ -64,10 +64,10 @@ class _Decisions:
             for branch, chosen in ((then, True), (otherwise, False)):
                 for key in branch.keys() - found.keys():
                     decision = _where(condition, chosen, branch[key])
-                    found[str(decision[0])] = decision
-            return dict(sorted(found.items()))
+                    found[decision[0]] = decision
+            return dict(sorted(found.items(), key=lambda each: str(each[0])))  # sets have no order
         holds = self._situation.holds(condition)
-        return {str(condition): (condition, holds)} | of(node.then if holds else node.otherwise)
+        return {condition: (condition, holds)} | of(node.then if holds else node.otherwise)
 
     def _either(self, node: Node, visit: Visit) -> Node | None:
         """The node in some call that passes these inputs; None if it is absent from all."""

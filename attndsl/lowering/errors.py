@@ -25,9 +25,10 @@ class IllegalScheduleValue(ScheduleError):
 
 
 class DoesNotFit(ScheduleError):
-    """The buffers of a schedule exceed a memory."""
+    """The buffers of a schedule exceed a memory, ``space``."""
 
     def __init__(self, space: str, needed: int, usable: int, largest: str, hint: str) -> None:
+        self.space = space
         super().__init__(
             f"the schedule needs {needed} bytes of {space}, {usable} are usable; "
             f"the largest buffer is {largest}; {hint}"

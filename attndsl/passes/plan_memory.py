@@ -1,12 +1,14 @@
 """Pass: addresses. Buffers of one memory follow each other, each slot aligned.
 
-Buffers never share memory, so their events need not know of each other.
+Buffers never share memory, so their events need not know of each other. In the unified buffer those whose
+slots are whole rows of banks come first: each of their slots begins at a row, so that rules which choose
+blocks of different groups of banks know where the others are.
 """
 
 from __future__ import annotations
 
 from attndsl.lowering.errors import DoesNotFit
-from attndsl.target import Memory
+from attndsl.target import Memory, MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.program import Program
 
@@ -25,6 +27,9 @@ def plan_memory(program: Program) -> Program:
 
 def _place(memory: Memory, program: Program) -> dict[Buffer, int]:
     buffers = [buffer for buffer in program.buffers() if buffer.space is memory.space]
+    if memory.space is MemorySpace.UB:
+        row = program.device.architecture.bank_row
+        buffers.sort(key=lambda buffer: program.slot_stride(buffer) % row != 0)
     alignments = program.alignments()
     placed: dict[Buffer, int] = {}
     end = 0

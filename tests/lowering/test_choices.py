@@ -175,20 +175,44 @@ def test_every_head_size_compiles(padded_size, features):
 
 
 def test_only_what_is_left_open_shrinks():
-    schedule, seen = Schedule(), []
+    schedule, seen = Schedule(max_rows=128), []
     while schedule is not None:
-        seen.append((schedule.tile_k, schedule.slots, schedule.max_rows))
+        seen.append((schedule.rows, schedule.tile_k, schedule.slots, schedule.max_rows))
         schedule = smaller(schedule, {}, ARCHITECTURE)
-    assert seen[:4] == [(512, 2, 64), (256, 2, 64), (128, 2, 64), (128, 1, 64)]
-    assert seen[4:] == [(64, 1, 64), (64, 1, 32), (64, 1, 16)]
-    assert smaller(Schedule(), {"tile_k": 512}, ARCHITECTURE) == Schedule(slots=1)
-    assert smaller(Schedule(), {"tile_k": 512, "slots": 2}, ARCHITECTURE) == Schedule(max_rows=32)
-    assert smaller(Schedule(), {"tile_k": 512, "slots": 2, "max_rows": 64}, ARCHITECTURE) is None
-    assert smaller(Schedule(), {"slots": 2}, ARCHITECTURE) == Schedule(tile_k=256)
+    assert seen[:3] == [(16, 512, 2, 128), (8, 512, 2, 128), (8, 512, 2, 64)]
+    assert seen[3:6] == [(8, 256, 2, 64), (8, 128, 2, 64), (8, 128, 1, 64)]
+    assert seen[6:] == [(8, 64, 1, 64), (8, 64, 1, 32), (8, 64, 1, 16)]
+    few = Schedule(rows=8, max_rows=64)
+    assert smaller(few, {"tile_k": 512}, ARCHITECTURE) == replace(few, slots=1)
+    assert smaller(few, {"tile_k": 512, "slots": 2}, ARCHITECTURE) == replace(few, max_rows=32)
+    assert smaller(few, {"tile_k": 512, "slots": 2, "max_rows": 64}, ARCHITECTURE) is None
+    assert smaller(few, {"slots": 2}, ARCHITECTURE) == replace(few, tile_k=256)
+
+
+def test_rows_of_a_step_stay_where_another_memory_than_theirs_is_full():
+    """Only the unified buffer holds the rows of a step; fewer rows a task may still mean fewer of them."""
+    assert smaller(Schedule(max_rows=128), {}, ARCHITECTURE, "L1") == Schedule(max_rows=64)
+    least = Schedule(max_rows=32, tile_k=64, slots=1)
+    assert smaller(least, {}, ARCHITECTURE, "L1") == replace(least, max_rows=16, rows=8)
+    assert smaller(least, {"rows": 16}, ARCHITECTURE, "L1") is None
+
+
+def test_the_depth_of_a_multiply_is_not_cut_to_slivers():
+    schedule = Schedule(base_n=256, base_k=256)
+    for depth in (128, 64):
+        schedule = smaller(schedule, {}, ARCHITECTURE, "L0B")
+        assert schedule == Schedule(base_n=256, base_k=depth)
+    assert smaller(schedule, {}, ARCHITECTURE, "L0B").base_k == 64
+
+
+def test_rows_of_a_step_divide_the_rows_that_an_author_states():
+    assert resolve({"max_rows": 16}, DEVICE).rows == 8
+    assert resolve({"max_rows": 48}, DEVICE).rows == 8
+    assert resolve({"max_rows": 96}, DEVICE).rows == 16
 
 
 def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
-    choices = {"tile_k": 1984, "slots": 2, "max_rows": 64}
+    choices = {"tile_k": 1984, "slots": 2, "max_rows": 64, "rows": 8}
     operator = with_schedule(tmp_path, **choices)
     with pytest.raises(DoesNotFit) as caught:
         compile_operator(operator, special())

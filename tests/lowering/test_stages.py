@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from attndsl.expr import Const, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.attention_loop import attention_loop
-from attndsl.lowering.attention.matmul_stages import with_query
-from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, update_tile
+from attndsl.lowering.attention.continuous import all_continuous
+from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile, with_query
+from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
+from attndsl.lowering.emit.row_operations import row_blocks
+from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import recognize
@@ -21,8 +25,9 @@ from attndsl.lowering.results.merge_partials import merge_partials
 from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
 from attndsl.lowering.results.write_rows import may_split, write_rows
 from attndsl.lowering.scores.score_rules import lower_modifier
+from attndsl.target import MemorySpace
 from attndsl.tile.printer import print_program
-from attndsl.tile.statements import seq
+from attndsl.tile.statements import Alloc, Pipelined, seq
 from tests.support.devices import DEVICE
 
 from .builders import (
@@ -60,6 +65,13 @@ def modifiers(c: Context) -> Modifiers:
     )[0]
 
 
+def folded(op: str) -> str:
+    """The last of the reductions by eights, to one number a row."""
+    groups = "ceil_div(chunk, 8)"
+    rows = f"rowBlocks[{groups} x repeatLanes pitch repeatLanes]"
+    return f"V     tileStat[{groups} x 8 pitch 8] = BlockReduce{op}({rows})"
+
+
 def softmax(c: Context) -> list[str]:
     return lines(softmax_tile(c, modifiers(c)))
 
@@ -87,8 +99,9 @@ def test_rows_that_have_seen_no_key_start_from_the_lowest_number() -> None:
     assert lines(start_rows(context(attention())))[1:] == [
         "V     rowMax[rows] = Duplicate(lowest)",
         "V     rowSum[rows] = Duplicate(0)",
-        "V     accumulator[rows * headDimBucket] = Duplicate(0)",
     ]
+    sums = "V     accumulator[rows * paddedHeadSize] = Duplicate(0)"
+    assert lines(start_sums(context(attention())))[1:] == [sums]
     padded = context(attention(PADDED), positions=POSITIONS)
     assert lines(start_rows(padded))[1] == "if rows > 0:"  # a task may have none
 
@@ -97,9 +110,9 @@ def test_a_score_is_modified_before_its_row_has_a_maximum() -> None:
     found = softmax(context(attention(scores=[elementwise("add", scalar(Symbol("c")))])))
     order = [
         found.index("V     score[span] = Adds(score[span], c)"),
-        found.index("V     tileStat[chunk] = WholeReduceMax(lanes[chunk x repeatLanes pitch repeatLanes])"),
+        found.index(folded("Max")),
         found.index("V     score[span] = Exp(score[span])"),
-        found.index("V     tileStat[chunk] = WholeReduceSum(lanes[chunk x repeatLanes pitch repeatLanes])"),
+        found.index(folded("Sum")),
         found.index("V     prob[span] = Cast(score[span]) float16 CAST_RINT"),
     ]
     assert order == sorted(order)
@@ -114,15 +127,99 @@ def test_the_rescaling_of_a_tile_is_kept_for_its_slot_of_the_ring() -> None:
     c = context(attention())
     kept = "rescale[slot * rowsPerVector + r0 + chunk]"
     assert f"V     {kept} = Exp({kept})" in softmax(c)
-    spread = (
-        "V     rowBlocks[rowsPerStep x 8 pitch 8] = Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])"
-    )
-    assert any(line.endswith(spread) for line in lines(update_tile(c)))
+    spread = "V     rowBlocks[copy + rowsPerStep x 8 pitch 128] = "
+    assert f"{spread}Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])" in lines(update_tile(c))
+
+
+def test_a_row_statistic_is_read_from_the_bank_group_that_its_lanes_leave_free() -> None:
+    """Columns begin at groups 0 and 8 of 16 in turn, blocks of a row lie in both."""
+    beside = "rowBlocks[repeatLanes - c0 % (2 * repeatLanes) + chunk x 8 pitch 128]"
+    column = "score[c0 + chunk x repeatLanes pitch tileKeys]"
+    assert f"V     {column} = Sub({column}, {beside})" in softmax(context(attention()))
+    c = context(attention())
+    blocks = vector_buffers(c).row_blocks
+    groups = {at: int(row_blocks(c, blocks, Const(at)).offset.evaluate({})) // 8 % 16 for at in (0, 64, 128)}
+    assert groups == {0: 8, 64: 0, 128: 8}
+
+
+def test_lanes_of_a_short_tile_without_results_are_filled_before_they_are_reduced() -> None:
+    def fills(tile_k: int) -> list[str]:
+        found = softmax(context(attention(), tile_k=tile_k))
+        at = [number for number, line in enumerate(found) if line.startswith("V     lanes[chunk *")]
+        return [found[number - 1] for number in at]
+
+    assert fills(512) == ["if tileKeys > keys:"] * 2
+    assert not any(line.startswith("if ") for line in fills(256))  # 32 lanes of a row never have results
+
+
+def test_tiles_of_more_than_512_keys_are_folded_to_one_repeat_a_row() -> None:
+    found = softmax(context(attention(), tile_k=1024, rows=8))
+    row = "lanes[chunk x repeatLanes pitch 128]"
+    assert f"V     {row} = Max({row}, lanes[c0 + chunk x repeatLanes pitch 128])" in found
+    assert f"V     {row} = Add({row}, lanes[c0 + chunk x repeatLanes pitch 128])" in found
+
+
+def test_query_rows_stay_in_l0a_for_the_keys_of_a_tile() -> None:
+    """If it holds them twice; else each key block loads its part of them again."""
+
+    def at(max_rows: int, start: str) -> int:
+        found = lines(score_tile(context(attention(), max_rows=max_rows, base_k=16, tile_k=512)))
+        return next(number for number, line in enumerate(found) if line.startswith(start))
+
+    assert at(128, "MTE1  leftL0[") < at(128, "for n0 in")
+    wide = context(attention(), max_rows=128, base_k=16)
+    wide = replace(wide, signature=replace(wide.signature, padded_head_size=256, padded_value_size=256))
+    found = lines(score_tile(wide))
+    loads = [number for number, line in enumerate(found) if line.startswith("MTE1  leftL0[")]
+    assert len(loads) == 1 and loads[0] > found.index("for n0 in 0..keys by baseN:")
+
+
+def test_scores_and_weighted_sums_take_turns_in_l0c() -> None:
+    c = context(attention(), max_rows=128)
+    stages = (score_tile(c), weighted_tile(c))
+    used = {b for each in stages for item in each.walk() if isinstance(item, Alloc) for b in item.buffers}
+    (product,) = (buffer for buffer in used if buffer.space is MemorySpace.L0C)
+    assert product.total_bytes == DEVICE.architecture.memory(MemorySpace.L0C).usable
+
+
+def tiles_of(c: Context) -> Pipelined:
+    """The loop over an item's tiles."""
+    return next(item for item in attention_loop(c, modifiers(c), ()).body if isinstance(item, Pipelined))
+
+
+def test_a_continuous_loop_has_the_first_and_the_last_stages_of_an_item() -> None:
+    (c,) = all_continuous((context(attention()),))
+    assert c.continuous
+    loop = tiles_of(c)
+    found = [
+        (stage.name, lag, str(when))
+        for stage, lag, when in zip(loop.stages, loop.lags, loop.when, strict=True)
+    ]
+    keyed = "tile < tiles and items > item"
+    assert found == [
+        ("StartRows", 0, "tile == 0"),
+        ("ScoreTile", 0, keyed),
+        ("SoftmaxTile", 0, keyed),
+        ("WeightedTile", 2, keyed),
+        ("StartSums", 2, "tile == 0"),
+        ("UpdateTile", 2, keyed),
+    ]
+    with_last = attention_loop(c, modifiers(c), (write_rows(c),)).body
+    (loop,) = (item for item in with_last if isinstance(item, Pipelined))
+    last = (loop.stages[-1].name, loop.lags[-1], str(loop.when[-1]))
+    assert last == ("WriteRows", 2, "tile == steps - 1")
+
+
+def test_vectors_of_channels_belong_to_one_item_at_a_time() -> None:
+    (c,) = all_continuous((context(attention(keys=quantized("key"))),))
+    assert not c.continuous
+    one, other = context(attention()), context(attention(keys=quantized("key")))
+    assert not any(each.continuous for each in all_continuous((one, other)))  # they share buffers
 
 
 def test_the_loop_runs_the_weighted_sums_behind_the_scores() -> None:
     c = context(attention(), ring=4)
-    loop = attention_loop(c, modifiers(c))
+    loop = tiles_of(c)
     lags = {stage.name: lag for stage, lag in zip(loop.stages, loop.lags, strict=True)}
     assert lags == {"ScoreTile": 0, "SoftmaxTile": 0, "WeightedTile": 3, "UpdateTile": 3}
 
@@ -138,19 +235,19 @@ def test_quantized_rows_are_widened_in_front_of_the_cube(
     keys: nodes.Rows | None, values: nodes.Rows | None, names: list[str]
 ) -> None:
     c = context(attention(keys=keys, values=values))
-    assert [stage.name for stage in attention_loop(c, modifiers(c)).stages] == names
+    assert [stage.name for stage in tiles_of(c).stages] == names
 
 
 def test_a_window_of_quantized_rows_is_widened_too() -> None:
     start = tensor("starts", ("B",), "int64")
     window = nodes.Windowed(source=quantized("key"), start=start, axes=AXES)
     c = context(attention(keys=window))
-    assert attention_loop(c, modifiers(c)).stages[0].name == "WidenKeys"
+    assert tiles_of(c).stages[0].name == "WidenKeys"
 
 
 def test_queries_absorb_the_scale_of_keys_and_scores_their_offset() -> None:
     c = context(attention(keys=quantized("key", offset=True)))
-    stages = {stage.name: lines(stage) for stage in attention_loop(c, modifiers(c)).stages}
+    stages = {stage.name: lines(stage) for stage in tiles_of(c).stages}
     assert "if tile == 0:" in stages["WidenKeys"]  # once an item
     assert "# folded = query * scale / factor" in stages["WidenKeys"]
     assert "# shift = factor * sum(folded * offset)" in stages["WidenKeys"]
@@ -207,7 +304,7 @@ def test_given_steps_are_read_row_by_row_and_zero_counts_as_one() -> None:
     found = softmax(c)
     assert not [line for line in found if line.startswith("# step = ")]
     given = "steps[batch * stepsStrideB + head * stepsStrideN]"
-    assert f"V     rowBlocks[row * 8 + 8] = Duplicate(1.0 if {given} == 0 else {given})" in found
+    assert f"V     rowBlocks[row * 128 + 128] = Duplicate(1.0 if {given} == 0 else {given})" in found
 
 
 def test_an_unsplit_item_normalizes_its_rows_a_split_one_leaves_partials() -> None:

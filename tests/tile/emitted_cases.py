@@ -7,6 +7,7 @@ from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import (
     Binary,
+    BlockReduce,
     BroadcastRows,
     CompareLanes,
     CompareWithScalar,
@@ -94,6 +95,9 @@ VECTOR: dict[str, Instruction] = {
     "row_max": RowReduce(op="Max", dst=line(OUT, 6), src=grid(X, 6, 64, 128)),
     "row_sum": RowReduce(op="Sum", dst=line(OUT, 6), src=grid(X, 6, 64, 64)),
     "row_sum_of_some": RowReduce(op="Sum", dst=line(OUT, 6), src=grid(X, 6, 37, 64)),
+    "block_max": BlockReduce(op="Max", dst=grid(OUT, 6, 8, 8), src=grid(X, 6, 64, 128)),
+    "block_sum": BlockReduce(op="Sum", dst=grid(OUT, 6, 8, 64), src=grid(X, 6, 64, 64)),
+    "block_sum_of_one_repeat": BlockReduce(op="Sum", dst=line(OUT, 8), src=line(X, 64, 8)),
     "spread": BroadcastRows(dst=grid(OUT, 16, 8, 8), src=line(X, 16, 8)),
     "compare_half": CompareWithScalar(
         dst=line(BYTES, 32), src=line(HALF, 256), scalar=Const(0.0), mode="GT"

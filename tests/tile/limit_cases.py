@@ -9,6 +9,7 @@ from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import (
     Binary,
+    BlockReduce,
     BroadcastRows,
     CompareWithScalar,
     Convert,
@@ -223,6 +224,30 @@ LIMITS = (
         RowReduce(op="Sum", dst=row(f32, 4), src=rows(f16)),
         RowReduce(op="Sum", dst=row(f32, 4), src=rows(f32)),
         "source is float16",
+    ),
+    Limit(
+        "reductions of fp32 blocks",
+        BlockReduce(op="Sum", dst=rows(f32, 8, 8), src=rows(f16)),
+        BlockReduce(op="Sum", dst=rows(f32, 8, 8), src=rows(g32)),
+        "source is float16",
+    ),
+    Limit(
+        "results of blocks are fp32",
+        BlockReduce(op="Max", dst=rows(f16, 8, 16), src=rows(g32)),
+        BlockReduce(op="Max", dst=rows(f32, 8, 16), src=rows(g32)),
+        "destination is float16",
+    ),
+    Limit(
+        "blocks of whole repeats",
+        BlockReduce(op="Max", dst=rows(f32, 8, 8), src=rows(g32, 40, 64)),
+        BlockReduce(op="Max", dst=rows(f32, 8, 8), src=rows(g32, 64, 64)),
+        "a row of the source has 40 lanes, needs 64",
+    ),
+    Limit(
+        "one result a block",
+        BlockReduce(op="Max", dst=rows(f32, 16, 16), src=rows(g32)),
+        BlockReduce(op="Max", dst=rows(f32, 8, 16), src=rows(g32)),
+        "a row of the destination has 16 lanes, needs 8",
     ),
     Limit(
         "block broadcast of fp32",

@@ -46,6 +46,7 @@ TABLES: tuple[tuple[str, Iterable[str]], ...] = (
     ("Binary", vector._BINARY),
     ("ShiftBits", vector._SHIFTS),
     ("RowReduce", vector._REDUCTIONS),
+    ("BlockReduce", vector._REDUCTIONS),
     ("Bitwise", masks._LOGIC),
     ("CompareWithScalar", masks.COMPARISONS),
     ("CompareLanes", masks.COMPARISONS),

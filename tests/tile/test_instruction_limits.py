@@ -11,6 +11,7 @@ from attndsl.target.costs import COSTS
 from attndsl.tile.instructions import (
     Binary,
     Bitwise,
+    BlockReduce,
     Fill,
     Instruction,
     RowReduce,
@@ -54,6 +55,10 @@ UNKNOWN: dict[str, tuple[Instruction, str]] = {
         "operation of two operands Mod, needs Add or Sub or Mul or Div or Max or Min",
     ),
     "reduction": (RowReduce(op="Mean", dst=row(f32, 4), src=rows(f32)), "reduction Mean, needs Max or Sum"),
+    "blocks": (
+        BlockReduce(op="Mean", dst=rows(f32, 8, 8), src=rows(f32)),
+        "reduction Mean, needs Max or Sum",
+    ),
     "comparison": (compare(row(f32), mode="ABOUT"), "comparison ABOUT, needs EQ or NE"),
     "bitwise": (
         Bitwise(op="Xor", dst=row(u8), first=row(u8), second=row(i8)),
@@ -80,6 +85,7 @@ def _all_operations() -> list[Instruction]:
     made += [ShiftBits(op=op, dst=row(f32), src=row(g32), bits=1) for op in _SHIFTS]
     made += [Binary(op=op, dst=row(f32), first=row(f32), second=row(g32)) for op in _BINARY]
     made += [RowReduce(op=op, dst=row(f32, 4), src=rows(f32)) for op in ("Max", "Sum")]
+    made += [BlockReduce(op=op, dst=rows(f32, 8, 8), src=rows(f32)) for op in ("Max", "Sum")]
     return [*made, *(limit.legal for limit in LIMITS)]
 
 
@@ -90,7 +96,7 @@ def test_every_operation_has_a_cost():
         assert item.cycles(bench, COSTS) > COSTS[item.cost_key].head and item.units(bench) > 0, (
             item.describe()
         )
-    short, long = (Unary(op="Exp", dst=row(f32, n), src=row(g32, n)) for n in (64, 640))
+    short, long = (Unary(op="Exp", dst=row(f32, n), src=row(g32, n)) for n in (256, 832))
     assert long.cycles(bench, COSTS) - short.cycles(bench, COSTS) == pytest.approx(9 * COSTS["Exp"].per_unit)
 
 

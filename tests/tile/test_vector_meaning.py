@@ -14,6 +14,7 @@ from attndsl.expr import Const, as_expr
 from attndsl.tile.instructions import (
     Binary,
     Bitwise,
+    BlockReduce,
     BroadcastRows,
     CompareLanes,
     CompareWithScalar,
@@ -138,6 +139,22 @@ def test_row_reduce(rows, cols, op):
     assert (bench.slot(out)[rows:] == bench.fill).all()
 
 
+@settings(max_examples=20)
+@given(rows=ROWS, op=st.sampled_from(["Max", "Sum"]), pitch=st.sampled_from([8, 24, 64]))
+def test_block_reduce(rows, op, pitch):
+    """Each block of eight lanes gives one; what lies between the results of two rows stays."""
+    x, out = buffer("x", "float32", 8 * 72), buffer("out", "float32", 8 * 64)
+    values = RNG.integers(-99, 100, (8, 72)).astype(np.float32)
+    bench = Bench()
+    bench.put(x, values)
+    BlockReduce(op=op, dst=out.region(0, rows, 8, pitch), src=x.region(0, rows, 64, 72)).run(bench)
+    expected = np.full(8 * 64, bench.fill, np.float32)
+    for row, block in np.ndindex(rows, 8):
+        lanes = [float(values[row, 8 * block + lane]) for lane in range(8)]
+        expected[row * pitch + block] = (max if op == "Max" else sum)(lanes)
+    assert np.array_equal(bench.slot(out), expected)
+
+
 def test_sums_are_added_pairwise():
     """1e8, then 63 ones: added left to right in fp32 every one is lost, in a tree of pairs seven."""
     x, out = buffer("x", "float32", 64), buffer("out", "float32", 8)
@@ -145,6 +162,8 @@ def test_sums_are_added_pairwise():
     bench.put(x, [1e8] + [1.0] * 63)
     RowReduce(op="Sum", dst=out.region(0, 1, 1), src=x.region(0, 1, 64, 64)).run(bench)
     assert bench.slot(out)[0] == np.float32(1e8 + 56)  # what is lost: 1 at the first level, 2, then 4
+    BlockReduce(op="Sum", dst=out.region(0, 1, 8), src=x.region(0, 1, 64)).run(bench)
+    assert bench.slot(out).tolist() == [1e8] + [8.0] * 7  # 1, then 2, then 4 are lost: none is left
 
 
 @pytest.mark.parametrize(("source", "target"), [("float32", "float16"), ("float32", "bfloat16")])

@@ -7,21 +7,18 @@ that are float16 in one and bfloat16 in the other. Where anything else differs, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache, lru_cache
-from typing import Any
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, cast
 
-from attndsl.base.reserved_names import plain
 from attndsl.codegen.host.problem_members import io_tensor
-from attndsl.codegen.names.arguments import names_of
-from attndsl.codegen.names.identifiers import shortened
+from attndsl.codegen.kernel_set.kernel_names import text_name_of
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
 from attndsl.expr import Expr
 from attndsl.expr.argument_facts import DTYPE, asks
 from attndsl.lowering.errors import ScheduleError
-from attndsl.lowering.signature.kernel_names import kernel_suffix
 from attndsl.lowering.signature.specialization import (
     Specialization,
     kernel_inputs,
@@ -30,16 +27,16 @@ from attndsl.lowering.signature.specialization import (
 )
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
+from attndsl.tile.comparison import Comparison, field_names
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Stage
 
 DTYPES = ("float16", "bfloat16")
 """What the template parameter stands for."""
 _TWIN = dict(zip(DTYPES, reversed(DTYPES), strict=True))
-LONGEST_SUFFIX = 160
-"""Letters of a name behind the operator's, at most."""
 
 Operand = Buffer | GlobalTensor
+_OPERANDS = (Buffer, GlobalTensor, ScalarArray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +61,8 @@ def text_name(compiled: Compiled) -> str:
     """The namespace and file of a kernel's text, which its twin may share."""
     operator, parameter = compiled.operator, dtype_parameter(compiled)
     special = compiled.specialization if parameter is None else parameter.first
-    suffix = kernel_suffix(operator, special)
-    if parameter is not None and special.dtype in DTYPES:
-        suffix = suffix.removeprefix(f"{special.dtype}_")
-    return f"{names_of(operator).op}_{shortened(plain(suffix), LONGEST_SUFFIX)}"
+    left_open = parameter is not None and special.dtype in DTYPES
+    return text_name_of(operator, special, special.dtype if left_open else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +132,7 @@ def _with_dtypes(
 def differing_operands(first: Program, second: Program) -> frozenset[Operand] | None:
     """The tensors and buffers of ``first`` whose dtype is another in ``second``; None if the programs differ
     in anything else, or in the two dtypes of ``DTYPES`` both ways."""
-    comparison = _Comparison()
+    comparison = _TwinComparison()
     if not comparison.programs(first, second):
         return None
     return frozenset(comparison.found) if len({each.dtype for each in comparison.found}) == 1 else None
@@ -155,12 +150,6 @@ def _fields_read(program: Program) -> list[tuple[str, str, str]]:
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-@cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    """The fields of a dataclass."""
-    return tuple(each.name for each in fields(kind))
-
-
 def _same_expression(first: Expr, second: Expr) -> bool:
     """Whether two expressions are equal, with the scopes and names that no evaluation asks for."""
     mine, theirs = first.nodes(), second.nodes()
@@ -171,8 +160,7 @@ def _same_node(first: Expr, second: Expr) -> bool:
     """Whether two nodes are equal, their operands aside."""
     if type(first) is not type(second):
         return False
-    kind: Any = type(first)
-    for name in _names(kind):
+    for name in field_names(cast(Hashable, type(first))):
         one, other = getattr(first, name), getattr(second, name)
         operands = isinstance(one, Expr) and isinstance(other, Expr)
         if not operands and (type(one) is not type(other) or one != other):
@@ -180,10 +168,11 @@ def _same_node(first: Expr, second: Expr) -> bool:
     return True
 
 
-class _Comparison:
+class _TwinComparison(Comparison):
     """Compares two programs, objects shared within each pairwise; keeps the operands whose dtype differs."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.found: list[Operand] = []
         self._second: dict[object, object] = {}
         self._first: dict[object, object] = {}
@@ -195,33 +184,17 @@ class _Comparison:
             self.same(getattr(first, part), getattr(second, part)) for part in parts
         )
 
-    def same(self, first: Any, second: Any) -> bool:
-        """Whether two values are equal but for the dtypes of operands."""
+    def decided(self, first: Any, second: Any) -> bool | None:
         if first is second:
             return True
         kind = type(first)
         if kind is not type(second):
             return False
-        if kind is tuple or kind is list:
-            return len(first) == len(second) and all(map(self.same, first, second))
         if kind in _PLAIN:
             return bool(first == second)
         if isinstance(first, Expr):
             return _same_expression(first, second)
-        if isinstance(first, Buffer | GlobalTensor | ScalarArray):
-            return self._operands(first, second)
-        if is_dataclass(kind):
-            return self._fields(first, second)
-        if isinstance(first, Mapping):
-            return self.same(list(first.items()), list(second.items()))
-        return bool(first == second)
-
-    def _fields(self, first: Any, second: Any, but: str = "") -> bool:
-        kind: Any = type(first)
-        for name in _names(kind):
-            if name != but and not self.same(getattr(first, name), getattr(second, name)):
-                return False
-        return True
+        return self._operands(first, second) if isinstance(first, _OPERANDS) else None
 
     def _operands(self, first: Any, second: Any) -> bool:
         """Operands are compared once: from then on each stands for the other and for nothing else."""
@@ -229,9 +202,9 @@ class _Comparison:
             return self._second.get(first) is second and self._first.get(second) is first
         self._second[first], self._first[second] = second, first
         if isinstance(first, ScalarArray):
-            return self._fields(first, second)
+            return self.same_fields(first, second)
         if first.dtype != second.dtype:
             if _TWIN.get(first.dtype) != second.dtype:
                 return False
             self.found.append(first)
-        return self._fields(first, second, but="dtype")
+        return self.same_fields(first, second, but=frozenset({"dtype"}))

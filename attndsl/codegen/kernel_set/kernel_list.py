@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attndsl.base.errors import UserError
-from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.codegen.samples.device_files import kernel_path
 from attndsl.compiler.compile import Compiled

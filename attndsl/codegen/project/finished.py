@@ -59,7 +59,7 @@ class FinishedProject:
         Raises:
             OutputNotWritable: the folder cannot be written.
         """
-        return write_files(out / self.folder, self.files, self.remembered)
+        return write_files(out / self.folder, self.files, self.remembered, self.operator)
 
     @property
     def remembered(self) -> list[dict[str, Any]]:

@@ -11,9 +11,10 @@ from attndsl.base.errors import UserError
 from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.op_definition import check_told_apart
 from attndsl.codegen.kernel.dtype_parameter import twin
-from attndsl.codegen.kernel_set.dispatch_guards import Selector, selectors
+from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards
 from attndsl.codegen.kernel_set.kernel_request import Wanted, chosen_mode, wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
+from attndsl.codegen.kernel_set.tiling_keys import check_tiling_keys
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.project.files import write_files
@@ -56,7 +57,7 @@ class Project:
         Raises:
             OutputNotWritable: the folder cannot be written.
         """
-        return write_files(out / self.folder, self.files())
+        return write_files(out / self.folder, self.files(), operator=self.operator.name)
 
     @property
     def folder(self) -> str:
@@ -95,13 +96,14 @@ def plan_project(operator: Operator, *requests: KernelRequest) -> Project:
 
     Raises:
         AlikeNames: CANN does not tell the names of two arguments or results apart.
-        KernelsOfOneName: two of its kernels have names of the same words.
+        KernelsOfOneName, KernelsOfOneKey: naming the two kernels.
+        TooManyKernels: it has more specializations than tiling keys.
         UserError: the request names what the operator does not have, or does not allow.
         NotLowered: a combination that was asked for by name has no kernel yet.
         ScheduleError: the stated schedule does not fit.
     """
     check_told_apart(names_of(operator))
-    kernels: dict[tuple[Selector, ...], Compiled] = {}
+    kernels: dict[tuple[DispatchGuard, ...], Compiled] = {}
     missing: dict[str, NotLowered] = {}
     asked = _asked(operator, requests)
     for (wanted, by_name), made in zip(
@@ -114,8 +116,9 @@ def plan_project(operator: Operator, *requests: KernelRequest) -> Project:
                 raise
             missing.setdefault(wanted.label, error)
             continue
-        kernels.setdefault(selectors(compiled), compiled)
+        kernels.setdefault(guards(compiled), compiled)
     check_kernel_names(operator, (each.specialization for each in kernels.values()))
+    check_tiling_keys(operator, (each.specialization for each in kernels.values()))
     lacking = tuple(label for label in missing if label)
     if not kernels:
         reason = str(next(iter(missing.values())))

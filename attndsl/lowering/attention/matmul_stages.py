@@ -1,7 +1,8 @@
 """The cube's stages: scores of a key tile, and the weighted sum of its values.
 
 Both cut the tile into matrix multiplies of ``padded(rows) x base_n x base_k``; keys and values stream
-through L1 in blocks of that size, every element once.
+through L1 in blocks of that size, every element once. The query rows stay in L0A for all keys of a tile, if
+it holds them twice. Scores and weighted sums take the slots of one buffer in L0C in turn.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
+from attndsl.lowering.emit.loop_scalars import ITEM, KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.target import Core, MemorySpace
-from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.tile.buffers import Buffer, GlobalTensor, item_bytes
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth, padded
-from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
 _N0, _D0, _K0 = Symbol("n0"), Symbol("d0"), Symbol("k0")
 _DEPTH_FRACTALS, _COLUMN_FRACTALS = Symbol("depthFractals"), Symbol("columnFractals")
@@ -39,8 +40,7 @@ class CubeBuffers:
     value: Buffer
     left: Buffer
     right: Buffer
-    score: Buffer
-    out: Buffer
+    product: Buffer
 
 
 def cube_buffers(context: Context) -> CubeBuffers:
@@ -50,17 +50,31 @@ def cube_buffers(context: Context) -> CubeBuffers:
     _check_depths(context)
     wide, columns = min(s.base_k, padded_size), min(s.base_n, padded_value_size)
     block = max(s.base_n * wide, s.base_k * columns)
+    queries = 2 if context.continuous else 1  # those of the next item arrive while the last ones are in use
+    depth = max(s.base_k, padded_size) if _holds_query(context) else s.base_k
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
-        query=buffer("queryL1", l1, dtype, s.max_rows * padded_size, "query rows of the task, Nz"),
+        query=buffer("queryL1", l1, dtype, s.max_rows * padded_size, "query rows of the task, Nz", queries),
         key=buffer("keyL1", l1, dtype, s.base_n * wide, "key block, Nz", 2),
         prob=buffer("probL1", l1, dtype, s.max_rows * s.tile_k, "probabilities of a key tile, Nz", 2),
         value=buffer("valueL1", l1, dtype, s.base_k * columns, "value block, Nz", 2),
-        left=buffer("leftL0", l0a, dtype, s.max_rows * s.base_k, "left operand, Zz", 2),
+        left=buffer("leftL0", l0a, dtype, s.max_rows * depth, "left operand, Zz", 2),
         right=buffer("rightL0", l0b, dtype, block, "right operand, Zn", 2),
-        score=buffer("scoreL0", l0c, product, s.max_rows * s.base_n, "scores of a key block, Nz", 2),
-        out=buffer("outL0", l0c, product, s.max_rows * columns, "weighted sum of values, Nz", 2),
+        product=buffer(
+            "productL0",
+            l0c,
+            product,
+            s.max_rows * max(s.base_n, columns),
+            "scores of a key block or weighted sum of values, Nz",
+            2,
+        ),
     )
+
+
+def _holds_query(context: Context) -> bool:
+    """Whether both slots of the left operand in L0A can hold all query rows of a task at once."""
+    rows = context.schedule.max_rows * context.signature.padded_head_size * item_bytes(context.cube_dtype)
+    return 2 * rows <= context.architecture.memory(MemorySpace.L0A).usable
 
 
 def _check_depths(context: Context) -> None:
@@ -82,7 +96,9 @@ def _check_depths(context: Context) -> None:
 def load_query(context: Context) -> Stage:
     """The rows of the task to L1, once an item."""
     load = context.rows.load_query(context, cube_buffers(context).query)
-    if context.rows.may_be_empty():
+    if context.continuous:
+        load = If(condition=(TILES > 0) & (context.items > ITEM), then=seq(load))
+    elif context.rows.may_be_empty():
         load = If(condition=TILES > 0, then=seq(load))
     return Stage(
         name=context.label("LoadQuery"),
@@ -106,7 +122,7 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
         ),
         Fixpipe(
             dst=target.region(place + _N0, TASK_ROWS, padded(cols), size),
-            src=b.score.region(),
+            src=b.product.region(),
             m=_PADDED_ROWS,
             where=where,
         ),
@@ -118,12 +134,15 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
         step=base_n,
         body=seq(
             Let(symbol=cols, value=minimum(base_n, KEYS - _N0)),
-            Alloc(buffers=(b.score,), body=block),
+            Alloc(buffers=(b.product,), body=block),
         ),
         where=where,
     )
     doc = "Scores of one key tile, query times keys transposed, to their ring slot."
-    body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, over_keys))
+    scores: Statement = over_keys
+    if _holds_query(context):
+        scores = Alloc(buffers=(b.left,), body=seq(_left_query(context), over_keys))
+    body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, scores))
     return Stage(
         name=context.label(name), part=context.suffix, core=Core.AIC, doc=doc, body=body, where=where
     )
@@ -158,29 +177,44 @@ def _over(extent: Named, step: Named, block: Callable[[Expr, Expr], Statement]) 
 def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Statement:
     where, b = context.keys.where, cube_buffers(context)
     load = context.keys.load(context, b.key, _N0, cols, d0, _true_width(context.head_dim, d0, width))
-    operands = seq(
-        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(width, fractal_depth(context.cube_dtype))),
-        Let(symbol=_COLUMN_FRACTALS, value=ceil_div(cols, FRACTAL_SIZE)),
-        _left_operand(b.query, b.left, d0),
-        LoadFractals(
-            dst=b.right.region(),
-            src=b.key.region(),
-            repeat=_DEPTH_FRACTALS * _COLUMN_FRACTALS,
-            src_stride=Const(1),
-            where=where,
-        ),
-        Mmad(
-            dst=b.score.region(),
-            a=b.left.region(),
-            b=b.right.region(),
-            m=_PADDED_ROWS,
-            n=cols,
-            k=width,
-            initial=_is_first(d0),
-            where=where,
-        ),
+    held = _holds_query(context)
+    right = LoadFractals(
+        dst=b.right.region(),
+        src=b.key.region(),
+        repeat=_fractals(context, width) * ceil_div(cols, FRACTAL_SIZE),
+        src_stride=Const(1),
+        where=where,
     )
-    return _in_l1(b, b.key, load, operands)
+    multiply = Mmad(
+        dst=b.product.region(),
+        a=b.left.region(d0 * _PADDED_ROWS if held else 0),
+        b=b.right.region(),
+        m=_PADDED_ROWS,
+        n=cols,
+        k=width,
+        initial=_is_first(d0),
+        where=where,
+    )
+    operands: Statement = Alloc(buffers=(b.right,), body=seq(right, multiply))
+    if not held:
+        left = _left_operand(b.query, b.left, d0, _fractals(context, width))
+        operands = Alloc(buffers=(b.left,), body=seq(left, operands))
+    return _in_l1(b.key, load, operands)
+
+
+def _left_query(context: Context) -> Statement:
+    """The query rows to L0A, a part of the head size after the other."""
+    b = cube_buffers(context)
+
+    def part(d0: Expr, width: Expr) -> Statement:
+        return _left_operand(b.query, b.left, d0, _fractals(context, width), d0 * _PADDED_ROWS)
+
+    return _over(context.padded_head_size, context.base_k, part)
+
+
+def _fractals(context: Context, depth: Expr) -> Expr:
+    """Fractals side by side that so many columns of a factor take."""
+    return ceil_div(depth, fractal_depth(context.cube_dtype))
 
 
 def weighted_tile(context: Context) -> Stage:
@@ -230,18 +264,18 @@ def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     place = SLOT * context.rows.rows_per_task(context) * padded_size
     out = Fixpipe(
         dst=out_ring(context).region(place + d0, TASK_ROWS, width, padded_size),
-        src=b.out.region(),
+        src=b.product.region(),
         m=_PADDED_ROWS,
         where=where,
     )
-    return Alloc(buffers=(b.out,), body=seq(over_keys, out))
+    return Alloc(buffers=(b.product,), body=seq(over_keys, out))
 
 
 def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Statement:
     values, b = context.values, cube_buffers(context)
     load = values.load(context, b.value, _K0, depth, d0, _true_width(context.value_dim, d0, width))
     multiply = Mmad(
-        dst=b.out.region(),
+        dst=b.product.region(),
         a=b.left.region(),
         b=b.right.region(),
         m=_PADDED_ROWS,
@@ -251,13 +285,12 @@ def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Sta
         where=values.where,
     )
     operands = seq(
-        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(depth, fractal_depth(context.cube_dtype))),
+        Let(symbol=_DEPTH_FRACTALS, value=_fractals(context, depth)),
         Let(symbol=_COLUMN_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
-        _left_operand(b.prob, b.left, _K0),
-        _transposed(b.value, b.right, values),
-        multiply,
+        _left_operand(b.prob, b.left, _K0, _DEPTH_FRACTALS),
+        Alloc(buffers=(b.right,), body=seq(_transposed(b.value, b.right, values), multiply)),
     )
-    return _in_l1(b, b.value, load, operands)
+    return _in_l1(b.value, load, Alloc(buffers=(b.left,), body=operands))
 
 
 def _transposed(source: Buffer, target: Buffer, values: KeySource) -> For:
@@ -287,22 +320,22 @@ def _is_first(position: Expr) -> Expr:
     return Const(True) if isinstance(position, Const) else position == 0
 
 
-def _in_l1(b: CubeBuffers, block: Buffer, load: Statement, operands: Seq) -> Statement:
-    inner = Alloc(buffers=(b.left, b.right), body=operands)
+def _in_l1(block: Buffer, load: Statement, operands: Statement) -> Statement:
     where_to = Note(text="to L1, row by row where one copy cannot express the pitch; then to L0A and L0B")
-    return Alloc(buffers=(block,), body=seq(where_to, load, inner))
+    return Alloc(buffers=(block,), body=seq(where_to, load, operands))
 
 
-def _left_operand(source: Buffer, target: Buffer, k0: Expr) -> For:
-    """``depthFractals`` fractals from column k0 of an Nz matrix in L1 to Zz in L0A, row of fractals by row.
+def _left_operand(source: Buffer, target: Buffer, k0: Expr, depth: Expr, place: Expr | int = 0) -> For:
+    """``depth`` fractals from column k0 of an Nz matrix in L1 to Zz in L0A, row of fractals by row.
 
-    Nz holds the fractals of a column of the matrix one after the other, Zz those of a row.
+    Nz holds the fractals of a column of the matrix one after the other, Zz those of a row. ``place``:
+    elements of the target before them.
     """
     first = k0 // fractal_depth(source.dtype) * ROW_FRACTALS
     load = LoadFractals(
-        dst=target.region(_ROW_GROUP * _DEPTH_FRACTALS * _fractal(target)),
+        dst=target.region(place + _ROW_GROUP * depth * _fractal(target)),
         src=source.region((first + _ROW_GROUP) * _fractal(source)),
-        repeat=_DEPTH_FRACTALS,
+        repeat=depth,
         src_stride=ROW_FRACTALS,
     )
     return For(var=_ROW_GROUP, end=ROW_FRACTALS, body=seq(load), disjoint=(target,), runs=True)

@@ -12,23 +12,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attndsl.expr import Const, Expr, Symbol, select
+from attndsl.expr import Const, Expr, select
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, REPEAT_LANES, SMALLEST, SPAN
+from attndsl.lowering.emit.loop_scalars import CHUNK, SMALLEST, SPAN
+from attndsl.lowering.emit.row_operations import broadcast, by_row, fill_row_blocks
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.operands.row_values import row_value
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Binary, BroadcastRows, Convert, Fill, Unary, WithScalar
-from attndsl.tile.instructions.units import block_elements
-from attndsl.tile.statements import For, Note, Statement, seq
+from attndsl.tile.instructions import Binary, Convert, Unary, WithScalar
+from attndsl.tile.statements import Note, Statement
 
 if TYPE_CHECKING:
     from attndsl.lowering.emit.vector_buffers import VectorBuffers
 
 LARGEST = 127
-_BLOCK = block_elements("float32")
-_C0 = Symbol("c0")
 
 
 def int32_scores(context: Context) -> Buffer:
@@ -61,13 +59,11 @@ def quantize(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement]:
     """``prob = clip(round(score / step))``; fp16, which the way to int8 passes, holds it exactly."""
     s = context.schedule
     half = context.in_ub("probHalf", "float16", s.rows * s.tile_k, "integral probabilities in fp16")
-    span, column = whole(b.score, 0, SPAN), b.score.region(_C0, CHUNK, REPEAT_LANES, context.tile_keys)
-    blocks = b.row_blocks.region(0, CHUNK, _BLOCK, _BLOCK)
-    divide = Binary(op="Div", dst=column, first=column, second=blocks, broadcast=True)
+    span = whole(b.score, 0, SPAN)
     return [
         Note(text="prob = clip(round(score / step), -128, 127)"),
         spread_steps(context, b, stat),
-        For(var=_C0, end=KEYS, step=REPEAT_LANES, body=seq(divide), disjoint=(b.score,), runs=True),
+        by_row(context, "Div", b.score, b.row_blocks),
         Convert(dst=span, src=span, mode="CAST_RINT"),
         WithScalar(op="Maxs", dst=span, src=span, scalar=Const(float(-LARGEST - 1))),
         WithScalar(op="Mins", dst=span, src=span, scalar=Const(float(LARGEST))),
@@ -80,15 +76,12 @@ def spread_steps(context: Context, b: VectorBuffers, stat: Expr) -> Statement:
     """The steps of the rows in ``b.row_blocks``, one block a row."""
     given = _given(context)
     if given is None:
-        rows = context.rows_per_step
-        return BroadcastRows(
-            dst=b.row_blocks.region(0, rows, _BLOCK, _BLOCK), src=whole(_steps(context), stat, rows)
-        )
+        return broadcast(context, b.row_blocks, _steps(context), stat)
 
     def one(row: Expr) -> Statement:
         value = row_value(context, given)
         step = select(value == 0, 1.0, value)
-        return Fill(dst=whole(b.row_blocks, row * _BLOCK, _BLOCK), value=step, where=given.where)
+        return fill_row_blocks(context, b.row_blocks, row, step, given.where)
 
     return context.rows.each_row(one, (b.row_blocks,))
 

@@ -18,7 +18,6 @@ from attndsl.expr import Const, Expr, Symbol
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     CHUNK,
-    KEYS,
     LANES,
     R0,
     REPEAT_LANES,
@@ -28,7 +27,7 @@ from attndsl.lowering.emit.loop_scalars import (
     TASK_ROWS,
     TILE,
 )
-from attndsl.lowering.emit.row_operations import C0, broadcast, row_blocks
+from attndsl.lowering.emit.row_operations import C0, broadcast, by_row, row_blocks
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import VectorBuffers, vector_buffers
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization, zero_tail
@@ -82,12 +81,10 @@ def scale_scores(context: Context) -> list[Statement]:
     """``score = score * factor + shift`` for the rows of the step."""
     b, found = vector_buffers(context), list[Statement]()
     for op, rows in zip(("Mul", "Add"), row_factors(context), strict=False):
-        column = b.score.region(C0, CHUNK, REPEAT_LANES, context.tile_keys)
-        step = _by_row(op, column, b)
         found += [
             Note(text=f"score = score {'*' if op == 'Mul' else '+'} {rows.name}"),
             broadcast(context, b.row_blocks, rows, R0),
-            For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(step), disjoint=(b.score,), runs=True),
+            by_row(context, op, b.score, b.row_blocks),
         ]
     return found
 
@@ -119,7 +116,7 @@ def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Stat
         *_largest(context, b, wide, lanes),
         Note(text="folded = query * scale / factor"),
         broadcast(context, b.row_blocks, row_factors(context)[0], R0),
-        _columns(wide, lanes, lambda part: _by_row("Div", part, b)),
+        _columns(wide, lanes, lambda part: _by_row(context, "Div", part, b)),
         Alloc(
             buffers=(absorbed,),
             body=seq(
@@ -216,9 +213,10 @@ def _fold(op: str, part: Region, b: VectorBuffers) -> Statement:
     return Binary(op=op, dst=_lanes(b), first=_lanes(b), second=part)
 
 
-def _by_row(op: str, part: Region, b: VectorBuffers) -> Statement:
+def _by_row(context: Context, op: str, part: Region, b: VectorBuffers) -> Statement:
     """``part = part op`` the number of each row that is spread over its block."""
-    return Binary(op=op, dst=part, first=part, second=row_blocks(b.row_blocks), broadcast=True)
+    beside = row_blocks(context, b.row_blocks, part.offset)
+    return Binary(op=op, dst=part, first=part, second=beside, broadcast=True)
 
 
 def _lanes(b: VectorBuffers) -> Region:

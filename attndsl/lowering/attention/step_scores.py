@@ -8,12 +8,12 @@ from attndsl.lowering.attention.scale_absorption import scale_scores
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier, Modifiers
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LOWEST, REPEAT_LANES, SPAN
-from attndsl.lowering.emit.row_operations import C0, broadcast, row_blocks
+from attndsl.lowering.emit.row_operations import broadcast, by_row
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.tile.buffers import Buffer, GlobalRegion
-from attndsl.tile.instructions import Binary, Convert, FillLanes, LoadRows, Unary
-from attndsl.tile.statements import Alloc, For, If, Let, Note, Statement, seq
+from attndsl.tile.instructions import Convert, FillLanes, LoadRows, Unary
+from attndsl.tile.statements import Alloc, If, Let, Note, Statement, seq
 
 
 def loaded_buffers(context: Context, modifiers: Modifiers) -> tuple[Buffer, ...]:
@@ -69,13 +69,11 @@ def _fill_tail(context: Context, value: Expr) -> Statement:
 def exponentials(context: Context, maximum: Buffer, offset: Expr | int = 0) -> list[Statement]:
     """``score = exp(score - maximum)``, zero in the lanes after the last key."""
     b = vector_buffers(context)
-    column = b.score.region(C0, CHUNK, REPEAT_LANES, context.tile_keys)
-    subtract = Binary(op="Sub", dst=column, first=column, second=row_blocks(b.row_blocks), broadcast=True)
     span = whole(b.score, 0, SPAN)
     return [
         Note(text=f"score = exp(score - {maximum.name})"),
         broadcast(context, b.row_blocks, maximum, offset),
-        For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(subtract), disjoint=(b.score,), runs=True),
+        by_row(context, "Sub", b.score, b.row_blocks),
         Unary(op="Exp", dst=span, src=span),
         _fill_tail(context, Const(0)),
     ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import LANES
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
+from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.tile.buffers import Buffer
 
 
@@ -26,10 +27,11 @@ class VectorBuffers:
     accumulator: Buffer
     partial: Buffer
 
-    @property
-    def row_state(self) -> tuple[Buffer, ...]:
-        """What lives as long as an item's rows."""
-        return (self.row_max, self.row_sum, self.accumulator)
+
+def folded_lanes(schedule: Schedule) -> int:
+    """Lanes of a row after each block of a score tile became one lane, whole repeats."""
+    blocks = schedule.tile_k // STATISTIC_LANES
+    return -(-blocks // LANES) * LANES
 
 
 def vector_buffers(emit: Emitter) -> VectorBuffers:
@@ -39,12 +41,12 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     return VectorBuffers(
         score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", s.slots),
         prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", s.slots),
-        lanes=ub("lanes", "float32", s.rows * LANES, "reduction over the tile, one repeat a row"),
+        lanes=ub("lanes", "float32", s.rows * folded_lanes(s), "reduction over the tile, one repeat a row"),
         tile_stat=ub("tileStat", "float32", s.rows, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", s.rows, "running maximum including the tile"),
-        row_blocks=ub("rowBlocks", "float32", s.rows * STATISTIC_LANES, "a row statistic, one block a row"),
-        row_max=ub("rowMax", "float32", rows, "running maximum of each row"),
-        row_sum=ub("rowSum", "float32", rows, "running sum of each row"),
+        row_blocks=ub("rowBlocks", "float32", s.rows * 2 * LANES, "a row statistic, two blocks a row"),
+        row_max=ub("rowMax", "float32", s.ring * rows, "running maximum of each row, of items in flight"),
+        row_sum=ub("rowSum", "float32", s.ring * rows, "running sum of each row, of items in flight"),
         rescale=ub("rescale", "float32", s.ring * rows, "exp(old max - new max) of the tiles in flight"),
         accumulator=ub("accumulator", "float32", rows * padded_size, "running weighted sum of each row"),
         partial=ub("partial", "float32", s.rows * padded_size, "weighted sum of one tile or split", s.slots),

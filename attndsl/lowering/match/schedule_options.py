@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, fields, replace
+from math import gcd
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.lowering.errors import IllegalScheduleValue, UnknownScheduleChoice
@@ -34,11 +35,11 @@ class Schedule:
 
     tile_k: int = 512
     ring: int = 3
-    rows: int = 8
+    rows: int = 16
     base_n: int = 128
     base_k: int = 128
     slots: int = 2
-    max_rows: int = 64
+    max_rows: int = 128
     split_kv: int | str = "auto"
     cores: int | str = "auto"
 
@@ -77,9 +78,15 @@ class _Range:
 
 
 _KEYS = 64
+_WIDE = 128 * 128
+"""Elements of a right operand from which its depth is halved first."""
+_STEP = 8
+"""Rows of a vector step are a multiple of this."""
+_LEAST_DEPTH = 64
+_LEAST_ROWS = 64
 _RANGES = {
     "ring": _Range(2, 8),
-    "rows": _Range(8, 64, 8),
+    "rows": _Range(_STEP, 64, _STEP),
     "base_n": _Range(16, 256, 16),
     "base_k": _Range(16, 256, 16),
     "slots": _Range(1, 2),
@@ -118,8 +125,10 @@ def resolve(
     schedule = replace(Schedule(), **choices)  # type: ignore[arg-type]
     vectors = device.architecture.aiv_per_aic
     per_core = schedule.rows_per_core(device.architecture)
+    if "rows" not in choices:
+        schedule = replace(schedule, rows=gcd(schedule.rows, per_core))
     if per_core % schedule.rows:
-        divisors = [rows for rows in range(8, per_core + 1, 8) if per_core % rows == 0]
+        divisors = [rows for rows in range(_STEP, per_core + 1, _STEP) if per_core % rows == 0]
         closest = min(divisors, key=lambda rows: abs(rows - schedule.rows))
         line = (lines or {}).get("rows" if "rows" in choices else "max_rows", UNKNOWN_LINE)
         text = f"a divisor of max_rows / {vectors} = {per_core}, the rows of one vector core"
@@ -127,26 +136,42 @@ def resolve(
     return schedule
 
 
-def smaller(schedule: Schedule, stated: Mapping[str, object], architecture: Architecture) -> Schedule | None:
-    """The next schedule to try when one does not fit; only what the author left open changes.
+def smaller(
+    schedule: Schedule, stated: Mapping[str, object], architecture: Architecture, space: str = "UB"
+) -> Schedule | None:
+    """The next schedule to try when one does not fit into ``space``; only what the author left open changes.
 
-    Smaller tiles come before single buffering, which costs the overlap of copies and computation; fewer rows
-    come last, as they cost reading the keys again.
+    Fewer rows a vector step cost the heads of its instructions alone, so they come first. Then come fewer
+    rows a task, down to 64: keys are read again. Smaller tiles cost more exchanges between the cores, a
+    single slot costs the overlap of copies and computation, and still fewer rows a task come last.
     """
-    wide = max(schedule.base_n, schedule.base_k) > 128
-    if wide and "base_k" not in stated and schedule.base_k > 16:
+    may = {name for name in _RANGES.keys() | {"tile_k"} if name not in stated}
+    if "base_k" in may and schedule.base_n * schedule.base_k > _WIDE and schedule.base_k > _LEAST_DEPTH:
         return replace(schedule, base_k=schedule.base_k // 2 // 16 * 16)
-    may_shrink = "tile_k" not in stated and schedule.tile_k % 128 == 0
+    if "rows" in may and space == "UB" and schedule.rows % (2 * _STEP) == 0:
+        return replace(schedule, rows=schedule.rows // 2)
+    fewer = _with_fewer_rows(schedule, may, architecture)
+    if fewer is not None and fewer.max_rows >= _LEAST_ROWS:
+        return fewer
+    may_shrink = "tile_k" in may and schedule.tile_k % 128 == 0
     if may_shrink and schedule.tile_k > 128:
         return replace(schedule, tile_k=schedule.tile_k // 2)
-    if "slots" not in stated and schedule.slots > 1:
+    if "slots" in may and schedule.slots > 1:
         return replace(schedule, slots=1)
     if may_shrink:
         return replace(schedule, tile_k=schedule.tile_k // 2)
-    fewer = schedule.max_rows // 2
-    if "max_rows" not in stated and fewer % (architecture.aiv_per_aic * schedule.rows) == 0:
-        return replace(schedule, max_rows=fewer)
-    return None
+    return fewer
+
+
+def _with_fewer_rows(schedule: Schedule, may: Set[str], architecture: Architecture) -> Schedule | None:
+    """Half the rows a task, and of those of a step what divides a core's; None where they may not change."""
+    fewer = replace(schedule, max_rows=schedule.max_rows // 2)
+    per_core = fewer.rows_per_core(architecture)
+    if "max_rows" not in may or per_core % _STEP:
+        return None
+    if "rows" in may:
+        return replace(fewer, rows=gcd(schedule.rows, per_core))
+    return fewer if per_core % schedule.rows == 0 else None
 
 
 def describe(

@@ -21,14 +21,13 @@ from attndsl.lowering.emit.loop_scalars import (
     HEADS,
     KEYS,
     R0,
-    REPEAT_LANES,
     ROW_BEGIN,
     ROWS,
     SLOT,
     TILE,
     TILES,
 )
-from attndsl.lowering.emit.row_operations import C0, broadcast, row_blocks
+from attndsl.lowering.emit.row_operations import broadcast, by_row
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import score_ring
@@ -49,7 +48,7 @@ from attndsl.lowering.selection.selection_buffers import (
 )
 from attndsl.lowering.selection.top_blocks import start_best
 from attndsl.target import Core
-from attndsl.tile.instructions import Binary, SplitRecords, StoreRows, records
+from attndsl.tile.instructions import SplitRecords, StoreRows, records
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Pipelined, Seq, Stage, Statement, seq
 
 _ROW, _TILES = Symbol("row"), Symbol("selectionTiles")
@@ -106,8 +105,6 @@ def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
 def _select_tile(context: Context, modifiers: Modifiers) -> Stage:
     size, b = context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
-    column = b.score.region(C0, CHUNK, REPEAT_LANES, size)
-    divide = Binary(op="Div", dst=column, first=column, second=row_blocks(b.row_blocks), broadcast=True)
     add = add_row(context, b.score, _ROW, (R0 + _ROW) // HEADS)
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
@@ -118,7 +115,7 @@ def _select_tile(context: Context, modifiers: Modifiers) -> Stage:
             *exponentials(context, b.row_max, R0),
             Note(text="score = score / rowSum, then added to the sums of its position"),
             broadcast(context, b.row_blocks, b.row_sum, R0),
-            For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(divide), disjoint=(b.score,), runs=True),
+            by_row(context, "Div", b.score, b.row_blocks),
             For(var=_ROW, end=CHUNK, body=seq(add), runs=True),
         )
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]

@@ -20,8 +20,9 @@ from attndsl.graph.specialize import conditions, specialize
 from attndsl.graph.verifier import verify
 from attndsl.spec import errors
 from attndsl.spec.authoring.argument_checks import check_text, wrong
-from attndsl.spec.authoring.declarations import INDICES, Declarations
+from attndsl.spec.authoring.declarations import Declarations
 from attndsl.spec.authoring.declared import resolve_tensor, roles_of_result
+from attndsl.spec.authoring.declared_names import INDICES
 from attndsl.spec.binding.binding import bind
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import FLOATS, Dim, OutputSpec, ParamSpec, TensorSpec

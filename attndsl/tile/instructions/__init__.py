@@ -16,6 +16,7 @@ from attndsl.tile.instructions.masks import (
 from attndsl.tile.instructions.sort import MergeSorted, SortGroups, SplitRecords, records
 from attndsl.tile.instructions.vector import (
     Binary,
+    BlockReduce,
     BroadcastRows,
     Convert,
     Fill,
@@ -30,6 +31,7 @@ __all__ = [
     "Binary",
     "Bitwise",
     "BitwiseNot",
+    "BlockReduce",
     "BroadcastRows",
     "CompareLanes",
     "CompareWithScalar",

@@ -30,6 +30,8 @@ _OPERATIONS = {
     "WholeReduceMax": "ReduceRepeatsExtreme",
     "WholeReduceMin": "ReduceRepeatsExtreme",
     "WholeReduceSum": "ReduceRepeatsSum",
+    "BlockReduceMax": "ReduceBlocksExtreme",
+    "BlockReduceSum": "ReduceBlocksSum",
     "MrgSort": "MergeSorted",
     "Extract": "SplitRecords",
     "Mmad": "Product",

@@ -316,7 +316,7 @@ class Binary(VectorInstruction):
         if is_one(self.dst.rows) and not self.broadcast:
             return f"{self.op}({places}, {names.expr(self.dst.cols)});"
         strides = [repeat_stride(names, region) for region in (self.dst, self.first)]
-        second = (0, 1) if self.broadcast else (1, repeat_stride(names, self.second))
+        second = (0 if self.broadcast else 1, repeat_stride(names, self.second))
         params = f"BinaryRepeatParams(1, 1, {second[0]}, {strides[0]}, {strides[1]}, {second[1]})"
         mask, rows = names.expr(self.dst.cols), names.expr(self.dst.rows)
         return f"{self.op}({places}, {mask}, {rows}, {params});"
@@ -447,10 +447,57 @@ class RowReduce(VectorInstruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class BlockReduce(VectorInstruction):
+    """``dst[r, i] = op(src[r, 8 * i : 8 * i + 8])``: BlockReduceMax or BlockReduceSum of fp32.
+
+    A row of ``src`` is one repeat of 64 lanes, a row of ``dst`` its 8 results.
+    """
+
+    op: str
+    src: Region
+
+    @property
+    def api(self) -> str:  # type: ignore[override]
+        return f"BlockReduce{self.op}"
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+    def units(self, machine: Machine) -> float:
+        return float(machine.value(self.src.rows))
+
+    def run(self, machine: Machine) -> None:
+        source, out = view(machine, self.src), view(machine, self.dst)
+        with np.errstate(all="ignore"):
+            blocks = source.reshape(-1, block_elements("float32"))
+            out[...] = _REDUCTIONS[self.op](blocks).reshape(out.shape)
+
+    def text(self, names: Names) -> str:
+        places, rows = operands(names, self.dst, self.src), names.expr(self.src.rows)
+        results = names.expr(self.dst.pitch // as_expr(REPEAT_BLOCKS))
+        lanes = names.expr(self.src.cols)
+        return f"{self.api}({places}, {rows}, {lanes}, {results}, 1, {repeat_stride(names, self.src)});"
+
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
+        yield from name_rule(self.op, _REDUCTIONS, "reduction")
+        yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")
+        yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
+        lanes = repeat_elements("float32")
+        for region, role, cols in ((self.src, "source", lanes), (self.dst, "destination", REPEAT_BLOCKS)):
+            if constant_value(region.cols) != cols:
+                yield f"a row of the {role} has {region.cols} lanes, needs {cols}"
+
+    def describe(self) -> str:
+        return f"{self.dst} = {self.api}({self.src})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BroadcastRows(VectorInstruction):
     """``dst[r, 0:8] = src[r]`` in fp32: Brcb, eight rows a repeat.
 
-    ``dst`` has one 32-byte block a row; rows are rounded up to 8, so ``src`` must hold that many.
+    ``dst`` has one 32-byte block a row, at an even pitch; rows are rounded up to 8, so ``src`` must hold that
+    many.
     """
 
     api: ClassVar[str] = "Brcb"
@@ -467,7 +514,9 @@ class BroadcastRows(VectorInstruction):
 
     def text(self, names: Names) -> str:
         repeat = names.expr(ceil_div(self.src.cols, REPEAT_BLOCKS))
-        return f"Brcb({operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams(1, {REPEAT_BLOCKS}));"
+        pitch = self.dst.pitch // as_expr(block_elements("float32"))
+        strides = f"{names.expr(pitch)}, {names.expr(pitch * REPEAT_BLOCKS)}"
+        return f"Brcb({operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams({strides}));"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
