@@ -275,6 +275,16 @@ def test_a_promise_about_a_slot_that_changes_counts_for_nothing():
     assert len(find_conflicts(seq(loop(life(x, fill(x)), disjoint=(x,))))) == 1
 
 
+def test_each_of_two_loops_in_each_other_must_promise_disjoint_elements():
+    x = ub("x")
+    assert find_conflicts(seq(loop(loop(fill(x), disjoint=(x,)), disjoint=(x,)))) == ()
+    assert len(find_conflicts(seq(loop(loop(fill(x)), disjoint=(x,))))) == 1
+    assert len(find_conflicts(seq(loop(loop(fill(x), disjoint=(x,)))))) == 1
+    three = loop(loop(loop(fill(x), disjoint=(x,)), disjoint=(x,)), disjoint=(x,))
+    assert find_conflicts(seq(three)) == ()
+    assert len(find_conflicts(seq(three, fill(x)))) == 1  # what follows the loops meets all of them
+
+
 def test_a_loop_that_declares_to_run_does():
     launch = launch_of(group=20)
 

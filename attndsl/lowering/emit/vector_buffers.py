@@ -48,7 +48,7 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     rows, tile, statistics = emit.rows_per_core, s.rows * s.tile_k, BLOCK_COPIES * s.rows * STATISTIC_LANES
     return VectorBuffers(
         score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", s.slots),
-        prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", s.slots),
+        prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", 1),
         lanes=ub("lanes", "float32", s.rows * folded_lanes(s), "reduction over the tile, one repeat a row"),
         tile_stat=ub("tileStat", "float32", s.rows, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", s.rows, "running maximum including the tile"),
