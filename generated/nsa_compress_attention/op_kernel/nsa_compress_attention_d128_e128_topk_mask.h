@@ -1288,8 +1288,8 @@ private:
             auto selected = View<int32_t>(ub_, kSelected + selectedSlot_ * kSelectedSlot);
             WaitFlag<HardEvent::MTE3_V>(kSelectedFree + selectedSlot_);
             PipeBarrier<PIPE_V>();
-            Extract(blockScore_, selected.ReinterpretCast<uint32_t>(), best_[position0 * 32 * 2],
-                CeilDiv(stepPositions * 32, 32));
+            Extract(blockScore_, selected.template ReinterpretCast<uint32_t>(),
+                best_[position0 * 32 * 2], CeilDiv(stepPositions * 32, 32));
             SetFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
             WaitFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
             DataCopyPad(topkIndicesOutGm_[(firstToken + firstQuery + rowBegin / heads
