@@ -45,7 +45,8 @@ class Report:
     counters: Mapping[str, Any]
     """`instructions` and `busy_cycles` a pipe, summed over cores; `busy_by_core` of each kind of core;
     `total_cycles` and `microseconds` of the launch, a prediction; `gm_read_bytes`, `gm_write_bytes` by
-    argument name; `memory_bytes` of lines that L2 did not have."""
+    argument name; `memory_bytes` from and to memory behind L2, of which `memory_read_bytes`
+    are read."""
     never_fully_written: tuple[str, ...]
     """Names of arguments with bytes that are undefined at the end."""
     cores: tuple[int, int, int]
@@ -88,7 +89,8 @@ def report_of(data: Mapping[str, Any], device: Device) -> Report:
             "busy_by_core": data["busy_by_core"],
             "total_cycles": data["cycles"],
             "microseconds": device.microseconds(data["cycles"]),
-            "memory_bytes": data["memory_bytes"],
+            "memory_bytes": data["memory_read_bytes"] + data["memory_write_bytes"],
+            "memory_read_bytes": data["memory_read_bytes"],
             "gm_read_bytes": {name: array["read_bytes"] for name, array in arrays.items()},
             "gm_write_bytes": {name: array["write_bytes"] for name, array in arrays.items()},
         },

@@ -24,6 +24,7 @@ from attndsl.tile.statements import (
     Collect,
     For,
     If,
+    KeepScalars,
     PickTensor,
     Pipelined,
     SetCrossFlag,
@@ -125,7 +126,8 @@ def scalars_are_defined(program: Program) -> Iterator[str]:
 def flags_are_uniform(program: Program) -> Iterator[str]:
     """Control flow around a cross-core flag depends only on values that all cores of a block share.
 
-    An array that was collected counts among the scalars, by its name.
+    An array that was collected counts among the scalars, by its name. Steps of a continuous pipeline are
+    counted alike on all cores, whatever scalars they keep.
     """
     for tree in program.trees():
         yield from _uniform(tree, frozenset({SUB_BLOCK.name}))
@@ -133,7 +135,7 @@ def flags_are_uniform(program: Program) -> Iterator[str]:
 
 def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
     for child in statement.children():
-        depends = names_of(child) & varying
+        depends = frozenset() if isinstance(child, KeepScalars) else names_of(child) & varying
         if depends and defined(child):
             varying = varying.union(defined(child))
         if depends and isinstance(child, Collect):

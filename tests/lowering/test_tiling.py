@@ -156,7 +156,7 @@ def walk_items(core, env, wanted):
     for block in range(env["blocks"]):
         scalars = {**env, "blockIndex": block, "blockCount": env["blocks"]}
         bounds = (int(e.evaluate(scalars)) for e in (loop.begin, loop.end, loop.step))
-        for item in range(*bounds):
+        for item in (turn for turn in range(*bounds) if turn < env["items"]):
             yield tuple(_lets(loop.body, {**scalars, "item": item})[name] for name in wanted)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from attndsl.base.reserved_names import plain
 from attndsl.codegen.kernel.dtype_parameter import DTYPES, LONGEST_SUFFIX, dtype_parameter, text_name
 from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding
+from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.shared_stages import Member, Segment, Shared, keys_of, share
 from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
@@ -143,6 +144,7 @@ class KernelText:
     buffers: tuple[str, ...]
     slots: tuple[str, ...]
     arrays: tuple[ArrayMember, ...]
+    kept: tuple[KeptSteps, ...]
     members: tuple[Member, ...]
     segments: tuple[Segment, ...]
     cube_functions: tuple[Function, ...]
@@ -207,6 +209,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         buffers=tuple(_buffer_members(program, spelling)),
         slots=tuple(_declarations("uint32_t", [f"{name} = 0" for name in _slots(program)])),
         arrays=tuple(_arrays(program)),
+        kept=tuple(kept_steps(program)),
         members=shared.members,
         segments=shared.segments,
         cube_functions=shared.functions[0],

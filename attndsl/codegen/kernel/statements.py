@@ -12,6 +12,7 @@ from itertools import groupby
 
 from attndsl.base.errors import InternalError
 from attndsl.codegen.kernel.item_decoding import FUNCTION, STRUCT, ItemDecoding
+from attndsl.codegen.kernel.kept_steps import kept_member
 from attndsl.codegen.names.members import constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
@@ -25,8 +26,10 @@ from attndsl.tile.statements import (
     Alloc,
     Barrier,
     Collect,
+    Earlier,
     For,
     If,
+    KeepScalars,
     Let,
     Note,
     PickTensor,
@@ -38,6 +41,9 @@ from attndsl.tile.statements import (
     WaitCrossFlag,
     WaitEvent,
 )
+
+_Held = tuple[tuple[Buffer, ...], ...]
+"""The groups of buffers with several slots whose lifetimes enclose a statement."""
 
 _INDENT = "    "
 _DECODED = 84
@@ -79,9 +85,7 @@ class Writer:
         """The lines of a tree, one level in."""
         return tuple(_INDENT + line if line else line for line in self._lines(tree, ()))
 
-    def _lines(
-        self, statement: Statement, held: tuple[Buffer, ...], scope: frozenset[str] | None = None
-    ) -> Iterator[str]:
+    def _lines(self, statement: Statement, held: _Held, scope: frozenset[str] | None = None) -> Iterator[str]:
         """``scope``: the names of the block that ends with the statement; None where more follows."""
         if isinstance(statement, Seq):
             yield from self._sequence(statement, held, scope)
@@ -99,6 +103,10 @@ class Writer:
             yield from self._collect(statement)
         elif isinstance(statement, For):
             yield from self._loop(statement, held)
+        elif isinstance(statement, KeepScalars):
+            yield from self._keep(statement)
+        elif isinstance(statement, Earlier):
+            yield from self._earlier(statement, held)
         elif isinstance(statement, If):
             yield from self._branch(statement, held)
         elif isinstance(statement, Alloc):
@@ -111,7 +119,7 @@ class Writer:
     def _sequence(
         self,
         sequence: Seq,
-        held: tuple[Buffer, ...],
+        held: _Held,
         scope: frozenset[str] | None,
         before: Sequence[Let] = (),
     ) -> Iterator[str]:
@@ -172,6 +180,28 @@ class Writer:
         yield f"{_INDENT}}}"
         yield "}"
 
+    def _keep(self, keep: KeepScalars) -> Iterator[str]:
+        steps, expr = keep.steps, self._spelling.expr
+        slot, run, counter, runs = (expr(each) for each in (steps.slot, steps.run, steps.counter, steps.runs))
+        values = ", ".join(scalar(symbol) for symbol in keep.scalars)
+        yield f"const int64_t {slot} = {counter}++ % {expr(steps.depth)};"
+        if steps.run in keep.scalars:
+            yield f"{runs} += {expr(keep.begins)};"
+            yield f"const int64_t {run} = {runs} % {expr(steps.depth)};"
+        text = f"{kept_member(keep)}[{slot}] = {{{values}}};"
+        yield from textwrap.wrap(text, _DECODED, subsequent_indent=_INDENT, break_long_words=False)
+
+    def _earlier(self, earlier: Earlier, held: _Held) -> Iterator[str]:
+        keep, counter = earlier.keep, self._spelling.expr(earlier.keep.steps.counter)
+        names = ", ".join(scalar(symbol) for symbol in keep.scalars)
+        step = f"({counter} - {earlier.back + 1}) % {self._spelling.expr(keep.steps.depth)}"
+        text = f"const auto [{names}] = {kept_member(keep)}[{step}];"
+        yield f"if ({self._spelling.expr(earlier.condition)}) {{"
+        wrapped = textwrap.wrap(text, _DECODED, subsequent_indent=_INDENT, break_long_words=False)
+        yield from (_INDENT + line for line in wrapped)
+        yield from self._inside(earlier.then, held)
+        yield "}"
+
     def _barrier(self, barrier: Barrier) -> Iterator[str]:
         call = f"PipeBarrier<PIPE_{barrier.pipe.value}>();"
         if barrier.when is None:
@@ -193,7 +223,7 @@ class Writer:
             return f"CrossCoreWaitFlag({constant(statement.name)});"
         raise InternalError(f"no text for {type(statement).__name__}")
 
-    def _loop(self, loop: For, held: tuple[Buffer, ...]) -> Iterator[str]:
+    def _loop(self, loop: For, held: _Held) -> Iterator[str]:
         var, end = scalar(loop.var), self._spelling.expr(loop.end)
         step = "++" + var if loop.step.same(Const(1)) else f"{var} += {self._spelling.expr(loop.step)}"
         yield f"for (int64_t {var} = {self._spelling.expr(loop.begin)}; {var} < {end}; {step}) {{"
@@ -203,7 +233,7 @@ class Writer:
             yield from self._inside(loop.body, held)
         yield "}"
 
-    def _decoded(self, loop: For, held: tuple[Buffer, ...], decoding: ItemDecoding) -> Iterator[str]:
+    def _decoded(self, loop: For, held: _Held, decoding: ItemDecoding) -> Iterator[str]:
         """The body of a loop over items, which begins with what all cores decode alike."""
         names = [scalar(let.symbol) for let in decoding.lets]
         text = f"const auto [{', '.join(names)}] = {FUNCTION}({scalar(loop.var)});"
@@ -219,7 +249,7 @@ class Writer:
         names = ", ".join(scalar(let.symbol) for let in self._decoding.lets)
         return (*self._sequence(lets, (), frozenset()), f"return {STRUCT}{{{names}}};")
 
-    def _branch(self, branch: If, held: tuple[Buffer, ...]) -> Iterator[str]:
+    def _branch(self, branch: If, held: _Held) -> Iterator[str]:
         yield f"if ({self._spelling.expr(branch.condition)}) {{"
         yield from self._inside(branch.then, held)
         if branch.otherwise is not None:
@@ -232,9 +262,7 @@ class Writer:
             yield from self._inside(branch.otherwise, held)
         yield "}"
 
-    def _lifetime(
-        self, lifetime: Alloc, held: tuple[Buffer, ...], scope: frozenset[str] | None
-    ) -> Iterator[str]:
+    def _lifetime(self, lifetime: Alloc, held: _Held, scope: frozenset[str] | None) -> Iterator[str]:
         """A block of its own, unless it ends with the block that it stands in and takes none of its names."""
         if lifetime.buffers[0].slots == 1:
             yield from self._lines(lifetime.body, held, scope)
@@ -247,32 +275,53 @@ class Writer:
         yield from (_INDENT + line if line else line for line in self._slot(lifetime, held, frozenset()))
         yield "}"
 
-    def _slot(self, lifetime: Alloc, held: tuple[Buffer, ...], scope: frozenset[str]) -> Iterator[str]:
+    def _slot(self, lifetime: Alloc, held: _Held, scope: frozenset[str]) -> Iterator[str]:
         """The current slots of a lifetime's buffers by name, what it does with them, and on to the next."""
-        slot = slot_member(lifetime.buffers)
-        for buffer in lifetime.buffers:
-            place = f"{memory_member(buffer.space)}, {constant(buffer.name)} + {slot} * {_stride(buffer)}"
-            yield f"auto {buffer.name} = View<{self._spelling.ctype(buffer)}>({place});"
-        yield from self._lines(lifetime.body, (*held, *lifetime.buffers), scope)
+        slot, touched = slot_member(lifetime.buffers), _touched_here(lifetime.body)
+        yield from (self._view(buffer, slot) for buffer in lifetime.buffers if buffer in touched)
+        yield from self._lines(lifetime.body, (*held, lifetime.buffers), scope)
         slots = lifetime.buffers[0].slots
         yield f"{slot} ^= 1;" if slots == 2 else f"{slot} = ({slot} + 1) % {slots};"
 
-    def _inside(self, body: Seq, held: tuple[Buffer, ...]) -> Iterator[str]:
+    def _view(self, buffer: Buffer, slot: str) -> str:
+        """The current slot of a buffer by its name."""
+        place = f"{memory_member(buffer.space)}, {constant(buffer.name)} + {slot} * {_stride(buffer)}"
+        return f"auto {buffer.name} = View<{self._spelling.ctype(buffer)}>({place});"
+
+    def _inside(self, body: Seq, held: _Held) -> Iterator[str]:
         return (_INDENT + line if line else line for line in self._lines(body, held, frozenset()))
 
-    def _call(self, stage: Stage, held: tuple[Buffer, ...]) -> str:
-        for item in stage.walk():
-            if isinstance(item, Instruction):
-                outer = set(held) & {*item.reads(), *item.writes()}
-                if outer:
-                    raise InternalError(f"stage {stage.name} uses {outer.pop().name}, a slot of its caller")
+    def _call(self, stage: Stage, held: _Held) -> str:
+        touched = _touched(stage)
+        outer = [
+            self._view(buffer, slot_member(group)) for group in held for buffer in group if buffer in touched
+        ]
         taken = (symbol for name, symbol in free(stage).items() if name not in self._given)
         scalars = tuple(sorted(taken, key=lambda symbol: self._definitions.get(symbol.name, -1)))
         if stage.name not in {function.name for function in self.functions}:
             parameters = tuple(f"int64_t {scalar(symbol)}" for symbol in scalars)
-            lines = tuple(self._inside(stage.body, ()))
+            lines = (*(_INDENT + line for line in outer), *self._inside(stage.body, ()))
             self.functions.append(Function(stage.name, stage.doc, parameters, lines, stage.part))
         return f"{stage.name}({', '.join(scalar(symbol) for symbol in scalars)});"
+
+
+def _touched(statement: Statement) -> set[Buffer]:
+    """The buffers that instructions inside read or write."""
+    return {
+        buffer
+        for item in statement.walk()
+        if isinstance(item, Instruction)
+        for buffer in (*item.reads(), *item.writes())
+    }
+
+
+def _touched_here(statement: Statement) -> set[Buffer]:
+    """Those that instructions outside of the stages inside read or write."""
+    if isinstance(statement, Stage):
+        return set()
+    if isinstance(statement, Instruction):
+        return _touched(statement)
+    return {buffer for child in statement.children() for buffer in _touched_here(child)}
 
 
 _FEWEST_FOR_LOOP = 3

@@ -39,6 +39,7 @@ Instruction::~Instruction() {
 
 Instruction::Instruction(Pipe pipe, const char* what, const SourceLine& at, uint8_t traits)
     : pipe_(pipe), what_(what), at_(at), traits_(traits) {
+  if (pipe == Pipe::MTE2 || pipe == Pipe::MTE3 || pipe == Pipe::FIX) machine->pace(core->time.next_start(pipe));
   core->last = at;
   operands().clear();
   if (core->has(pipe)) return;
@@ -179,14 +180,38 @@ void Instruction::refuse() {
   core->time.refuse(pipe_);
 }
 
+// The time of the barrier that the compiler puts before an instruction that needs, or replaces, the result of one that may
+// not be complete.
+void Instruction::order_by_compiler() {
+  constexpr size_t kMostOpen = 32;  // older results have long been complete
+  auto& open = core->open_results;
+  auto range = [](const Operand& o) { return o.is_lanes ? LocalRange{o.lanes.at, o.lanes.end()} : LocalRange{o.extent.at, o.extent.end()}; };
+  bool needed = false;
+  for (const Operand& o : operands()) {
+    LocalRange mine = range(o);
+    for (const LocalRange& result : open) needed = needed || (o.memory->kind == MemoryKind::UB && mine.from < result.end && result.from < mine.end);
+  }
+  if (needed) {
+    core->time.barrier(*core, Pipe::V, at_);
+    open.clear();
+  }
+  for (const Operand& o : operands())
+    if (o.kind != AccessKind::Read && o.memory->kind == MemoryKind::UB) open.push_back(range(o));
+  while (open.size() > kMostOpen) open.pop_front();
+}
+
 void Instruction::count_global(const Operand& o, CoreTime::Moved& moved) {
   uint64_t bytes = o.extent.run * o.extent.inner * o.extent.outer;
   bool reads = o.kind == AccessKind::Read;
   (reads ? o.memory->read_bytes : o.memory->write_bytes) += bytes;
   moved.bytes += static_cast<double>(bytes);
-  double cold = static_cast<double>(o.memory->touch_lines(o.extent)) * kLine;
-  moved.cold += cold;
-  if (reads) moved.missed += cold;
+  SharedCache& cache = machine->timeline.cache;
+  double missing = static_cast<double>(cache.use(o.memory->cached, o.extent, !reads) * kLine);
+  if (reads) {
+    moved.read += static_cast<double>(bytes);
+    moved.missed += missing;
+  }
+  moved.evicted += static_cast<double>(cache.take_evicted() * kLine);
   if (!reads) o.memory->written = true;
   else if (ScalarCache::dirty_lines) check_written_back(*this, *o.memory, o.extent);
 }
@@ -215,6 +240,7 @@ bool Instruction::admit(const Work& work) {
       }
       if (o.memory->kind == MemoryKind::GM) count_global(o, moved);
     }
+  if (pipe_ == Pipe::V && machine->knobs.auto_sync) order_by_compiler();
   core->time.execute(*core, pipe_, work, moved, what_, at_);
   return true;
 }

@@ -32,7 +32,7 @@ std::string counters_json(const Machine& m) {
     for (int k = 0; k < 2; ++k) kinds[k] += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), of_kind[k]);
   }
   return "\"instructions\": {" + counts + "}, \"busy_cycles\": {" + busy + "}, \"busy_by_core\": {\"AIC\": {" + kinds[0] + "}, \"AIV\": {" + kinds[1] + "}}, " +
-         format("\"cycles\": %.2f, \"memory_bytes\": %.0f, \"cores\": [%d, %d, %d]", m.cycles(), m.timeline.cold, m.shape.blocks, m.shape.cubes, m.shape.vectors);
+         format("\"cycles\": %.2f, \"memory_read_bytes\": %.0f, \"memory_write_bytes\": %.0f, \"cores\": [%d, %d, %d]", m.cycles(), m.timeline.memory_read, m.timeline.memory_written, m.shape.blocks, m.shape.cubes, m.shape.vectors);
 }
 
 const char* fault_at(const void* address) {

@@ -34,6 +34,7 @@ void raise_counter(Core& target, int id, Arrival a) {
     complain("cross_core_mixed_modes", a.at, Pipe::S,
              format("cross-core flag %d of %s holds units of mode %d and mode %d at once", id, target.label().c_str(),
                     c.ready.back().mode, a.mode));
+  if (target.waiting_id == id) machine->awaken(a.time);
   c.ready.push_back(std::move(a));
   if (c.ready.size() == kCounterMax + 1)
     complain("cross_core_overflow", c.ready.back().at, Pipe::S,
@@ -127,12 +128,14 @@ void pipe_barrier(Pipe p, const SourceLine& at) {
   if (!core->has(p)) return;
   core->barrier(p);
   core->time.barrier(*core, p, at);
+  if (p == Pipe::V) core->open_results.clear();
 }
 
 void pipe_barrier_all(const SourceLine& at) {
   core->last = at;
   core->barrier_all();
   core->time.barrier_all(*core, at);
+  core->open_results.clear();
 }
 
 void cross_core_set(int mode, Pipe p, int id, const SourceLine& at) {

@@ -6,7 +6,8 @@
 
 namespace attnemu {
 
-Timeline::Timeline() : l2(cost_table().rates.l2), hbm(cost_table().rates.hbm) {}
+Timeline::Timeline()
+    : l2(cost_table().rates.l2), l2_read(cost_table().rates.l2_read), hbm(cost_table().rates.hbm), cache(cost_table().rates.l2_bytes) {}
 
 void SharedRate::grow(size_t slice) {
   while (used_.size() <= slice) {
@@ -39,8 +40,8 @@ double SharedRate::book(double start, double bytes, double rate) {
     double left = per_cycle_ * kSlice - used_[slice], taken = std::min({bytes, left, (till - from) * std::min(rate, per_cycle_)});
     used_[slice] += taken;
     bytes -= taken;
-    // the rest of the slice, or the part of it that these bytes take at their own rate or behind what others booked
-    now = bytes > 1e-9 ? till : std::max(from + taken / rate, till - kSlice + used_[slice] / per_cycle_);
+    // the rest of the slice, or the part of it that these bytes take at their own rate; all of it where they are the last it holds
+    now = bytes > 1e-9 || left - taken < 1e-6 ? std::max(from + taken / rate, till) : from + taken / rate;
     if (left - taken < 1e-6) {
       next_[slice] = static_cast<uint32_t>(slice + 1);
       grow(slice + 1);
@@ -73,21 +74,39 @@ void CoreTime::work_scalar(const Core& c, double cycles, const char* what, const
   pipe(Pipe::S).busy += cycles;
 }
 
-void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at) {
+// The time a pipe is taken; bytes that L2 does not have come at the rate of one core from memory.
+double CoreTime::occupied(const Work& w, const Moved& moved) {
   const CostTable& table = cost_table();
   const Cost& cost = table.of(w.op, w.type);
-  double per_unit = std::max(cost.per_unit, w.at_least), cycles = cost.head * w.count + per_unit * w.units;
+  double per_unit = std::max(cost.per_unit, w.at_least);
+  double found = std::max(w.units - moved.missed, 0.0), missed = moved.missed * std::max(per_unit, 1 / table.rates.miss);
+  double cycles = cost.head * w.count + found * per_unit + missed;
+  return std::max({cycles, cost.least * w.count, cost.per_row * w.rows, cost.per_piece * w.pieces}) + w.more;
+}
+
+// When the shared memories have passed an instruction's bytes, which takes until `end` where nobody else is in the way.
+double CoreTime::pass(const Moved& moved, double first, double end) {
+  Timeline& shared = machine->timeline;
+  double alone = std::max(end - first, 1e-9), till = end;
+  till = std::max(till, shared.l2.book(first, moved.bytes, moved.bytes / alone));
+  if (moved.read > 0) till = std::max(till, shared.l2_read.book(first, moved.read, moved.read / alone));
+  if (moved.missed > 0) till = std::max(till, shared.hbm.book(first, moved.missed, moved.missed / alone));
+  // what others had written leaves the cache on its own: nobody waits, but it takes its share of the memory's rate
+  if (moved.evicted > 0) shared.hbm.book(first, moved.evicted, moved.evicted / alone);
+  shared.memory_read += moved.missed;
+  shared.memory_written += moved.evicted;
+  return till;
+}
+
+void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at) {
+  const Cost& cost = cost_table().of(w.op, w.type);
+  double cycles = occupied(w, moved);
   if (p == Pipe::S) return work_scalar(c, cycles, what, at);
   double handed = hand_over(p);
   PipeTime& t = pipe(p);
-  double start = std::max(t.free, handed), end = start + cycles;
-  machine->timeline.cold += moved.cold;
-  if (moved.bytes > 0) {
-    end += moved.missed * per_unit * (table.rates.miss - 1);
-    double first = start + cost.head, rate = moved.bytes / std::max(end - first, 1e-9);
-    end = std::max(end, machine->timeline.l2.book(first, moved.bytes, rate));
-    if (moved.cold > 0) end = std::max(end, machine->timeline.hbm.book(first, moved.cold, rate));
-  }
+  // the steps of one call wait for each other's results
+  double start = std::max(t.free, handed), end = start + cycles + cost.latency * (w.count - 1);
+  if (moved.bytes > 0) end = pass(moved, start + cost.head, end);
   t.starts[t.issued++ % t.starts.size()] = start;
   t.free = end;
   t.done = std::max(t.done, end + cost.latency);

@@ -13,7 +13,7 @@ from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
+from attndsl.lowering.emit.loop_scalars import ITEM, KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.key_source import KeySource
@@ -50,9 +50,10 @@ def cube_buffers(context: Context) -> CubeBuffers:
     _check_depths(context)
     wide, columns = min(s.base_k, padded_size), min(s.base_n, padded_value_size)
     block = max(s.base_n * wide, s.base_k * columns)
+    queries = 2 if context.continuous else 1  # those of the next item arrive while the last ones are in use
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
-        query=buffer("queryL1", l1, dtype, s.max_rows * padded_size, "query rows of the task, Nz"),
+        query=buffer("queryL1", l1, dtype, s.max_rows * padded_size, "query rows of the task, Nz", queries),
         key=buffer("keyL1", l1, dtype, s.base_n * wide, "key block, Nz", 2),
         prob=buffer("probL1", l1, dtype, s.max_rows * s.tile_k, "probabilities of a key tile, Nz", 2),
         value=buffer("valueL1", l1, dtype, s.base_k * columns, "value block, Nz", 2),
@@ -82,7 +83,9 @@ def _check_depths(context: Context) -> None:
 def load_query(context: Context) -> Stage:
     """The rows of the task to L1, once an item."""
     load = context.rows.load_query(context, cube_buffers(context).query)
-    if context.rows.may_be_empty():
+    if context.continuous:
+        load = If(condition=(TILES > 0) & (context.items > ITEM), then=seq(load))
+    elif context.rows.may_be_empty():
         load = If(condition=TILES > 0, then=seq(load))
     return Stage(
         name=context.label("LoadQuery"),

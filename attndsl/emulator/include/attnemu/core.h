@@ -1,6 +1,7 @@
 // One core: its pipes with their clocks, its memories, flags, counters and registers.
 #pragma once
 #include <array>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,6 +24,9 @@ struct PipeState {
   uint32_t issued = 0;           // instructions so far, waits included
   uint64_t scalar_version = 0;   // state of the scalar clock already joined
 };
+
+// Bytes of an on-chip memory.
+struct LocalRange { uint64_t from, end; };
 
 enum class AtomicOp : uint8_t { None, Add, Max, Min };
 
@@ -69,6 +73,7 @@ class Core {
   EventTable events;
   std::array<CrossCounter, kCounterIds> counters;
   Registers reg;
+  std::deque<LocalRange> open_results;  // what vector instructions wrote to UB since their latest barrier
   ScalarCache cache;
   UnitFlags unit_flags;
   CoreTime time;
@@ -84,6 +89,7 @@ class Core {
   uint64_t polled_bits = 0;
   bool ended = false;                           // its kernel has returned
   bool yields = false;                          // gives way to every core that can run
+  double resumes_at = 0;                        // cycles; where it gave way to cores behind it
   int waiting_id = -1;                          // counter the core is blocked on
   SourceLine waiting_at{"", 0};
   const std::function<bool()>* waiting_for = nullptr;  // other than a counter: what must hold

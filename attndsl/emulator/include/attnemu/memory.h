@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "race.h"
+#include "shared_cache.h"
 
 namespace attnemu {
 
@@ -26,10 +27,8 @@ struct Memory {
   bool written = false;
   bool constant = false;          // tables of the program itself
   uint64_t read_bytes = 0, write_bytes = 0;
-  std::vector<uint64_t> touched;  // global memory: lines that some core has moved in this launch, a bit each
+  CachedLines cached;             // global memory: what the cache of all cores has of it
 
-  // Lines under `e` that nothing touched before; they count as touched now.
-  uint64_t touch_lines(const struct Extent& e);
   void attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined, uint64_t behind = 0);
   void poison_room(uint32_t pattern);
   bool is_defined(uint64_t at, uint64_t n) const;
@@ -55,8 +54,6 @@ struct Memory {
     defined[b + 1] = (defined[b + 1] & ~high) | ((value >> (32 - shift)) & high);
   }
 };
-
-constexpr uint64_t kLine = 512;  // bytes of a line of the cache that all cores share
 
 // Bytes of a memory that were handed out together; all of it where nobody handed them out.
 struct Buffer {

@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "cost.h"
+#include "shared_cache.h"
 
 namespace attnemu {
 
 class Core;
 
-// Bytes a cycle that all cores share. Transfers are booked in the order in which they are executed, first come first
-// served; time is cut into slices.
+// Bytes a cycle that all cores share. Transfers are booked in the order in which they are executed; time is cut into
+// slices, and a transfer flows at its own rate through every slice that has room for it.
 class SharedRate {
  public:
   explicit SharedRate(double per_cycle) : per_cycle_(per_cycle) {}
@@ -48,8 +49,9 @@ struct Span {
 // The clock of one core.
 class CoreTime {
  public:
-  // Global memory an instruction moves: `cold` bytes are in no cache yet, of which it waits for the `missed` ones it reads.
-  struct Moved { double bytes = 0, cold = 0, missed = 0; };
+  // Global memory an instruction moves: `missed` bytes of the `read` ones are not in L2, and wherever they went to memory
+  // for it, `evicted` bytes that others had written.
+  struct Moved { double bytes = 0, read = 0, missed = 0, evicted = 0; };
   void execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at);
   // An instruction that the checks refused still takes its place in the queue.
   void refuse(Pipe p) { hand_over(p); }
@@ -62,6 +64,8 @@ class CoreTime {
   // The scalar unit waits for something that comes at `when`, and then works for `op`.
   void wait_until(const Core& c, double when, Op op, const char* what, const SourceLine& at);
   double scalar() const { return scalar_; }
+  // When the next instruction of a pipe starts at the earliest.
+  double next_start(Pipe p) const { return scalar_ > pipes_[static_cast<int>(p)].free ? scalar_ : pipes_[static_cast<int>(p)].free; }
   double end() const;
   double busy(Pipe p) const { return pipes_[static_cast<int>(p)].busy; }
 
@@ -69,6 +73,8 @@ class CoreTime {
   PipeTime pipes_[kPipes];
   double scalar_ = 0;
   PipeTime& pipe(Pipe p) { return pipes_[static_cast<int>(p)]; }
+  static double occupied(const Work& w, const Moved& moved);
+  static double pass(const Moved& moved, double first, double end);
   double hand_over(Pipe p);
   void work_scalar(const Core& c, double cycles, const char* what, const SourceLine& at);
   void note(const Core& c, Pipe p, const char* what, const SourceLine& at, double start, double cycles, bool waiting);
@@ -76,8 +82,9 @@ class CoreTime {
 
 // What the cores of a launch share, and what was recorded.
 struct Timeline {
-  SharedRate l2, hbm;
-  double cold = 0;  // bytes of lines that were touched for the first time
+  SharedRate l2, l2_read, hbm;
+  SharedCache cache;
+  double memory_read = 0, memory_written = 0;  // bytes from and to memory behind L2
   bool keep_spans = false;
   std::vector<Span> spans;
   uint64_t dropped = 0;
