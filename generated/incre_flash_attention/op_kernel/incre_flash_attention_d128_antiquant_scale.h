@@ -46,11 +46,11 @@ namespace incre_flash_attention_d128_antiquant_scale {
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
+constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kRowsPerWidening = 32;  // int8 rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
@@ -73,8 +73,10 @@ constexpr uint32_t
     kValueScale = kValueScaleIo + kValueScaleIoSlot, kValueScaleSlot = 512,
     // factor of the scores of each row
     kQueryFactor = kValueScale + kValueScaleSlot, kQueryFactorSlot = 128,
-    kRowMax = kQueryFactor + kQueryFactorSlot, kRowMaxSlot = 128,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
+    // running maximum of each row, of items in flight
+    kRowMax = kQueryFactor + kQueryFactorSlot, kRowMaxSlot = 384,
+    // running sum of each row, of items in flight
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 384,
     // running weighted sum of each row
     kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
     kQueryRows = kAccumulator + kAccumulatorSlot, kQueryRowsSlot = 2048,  // query rows
@@ -103,7 +105,9 @@ constexpr uint32_t
     kLeavingMax = kResult + kResultSlot, kLeavingMaxSlot = 256,
     // row sums of a partial, one block a row
     kLeavingSum = kLeavingMax + kLeavingMaxSlot, kLeavingSumSlot = 256,
-    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedMaxSlot = 256,  // maximum of the merged rows
+    // weighted sums of a partial
+    kLeavingOut = kLeavingSum + kLeavingSumSlot, kLeavingOutSlot = 4096,
+    kMergedMax = kLeavingOut + kLeavingOutSlot, kMergedMaxSlot = 256,  // maximum of the merged rows
     kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
     // row maximum of one partial, then exp(it - new max)
     kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
@@ -118,8 +122,8 @@ static_assert(
     (kKeyScaleIo | kKeyScale | kValueScaleIo | kValueScale | kQueryFactor | kRowMax | kRowSum
         | kAccumulator | kQueryRows | kChannelRows | kLanes | kRowBlocks | kQueryFolded |
         kInt8Rows | kWideRows | kScore | kTileStat | kNewMax | kRescale | kProb | kPartial |
-        kResult | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
-        kNewMaxBlocks | kMergedRescale) % 32 == 0,
+        kResult | kLeavingMax | kLeavingSum | kLeavingOut | kMergedMax | kMergedSum | kPartMax |
+        kPartSum | kNewMaxBlocks | kMergedRescale) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
@@ -183,8 +187,7 @@ constexpr int32_t kQueryFoldedFree = 0;  // MTE3_V, queryFolded
 constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows
 constexpr int32_t kProbFree = 2;  // MTE3_V, prob
 constexpr int32_t kResultFree = 3;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum
-constexpr int32_t kRowMaxFree = 5;  // MTE3_V, rowMax, rowSum, accumulator
+constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
@@ -197,9 +200,8 @@ constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum
 constexpr int32_t kQueryFoldedReady = 0;  // V_MTE3, queryFolded
 constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
-constexpr int32_t kRowMaxReady = 3;  // V_MTE3, accumulator
-constexpr int32_t kResultReady = 4;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum
+constexpr int32_t kResultReady = 3;  // V_MTE3, result
+constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum, leavingOut
 
 // Cross-core flags.
 constexpr uint16_t kKeyRingReady = 0;
@@ -227,6 +229,9 @@ public:
         Bind(actualSeqLengthsGm_, actual_seq_lengths);
         Bind(antiquantScaleGm_, antiquant_scale);
         Bind(attentionOutGm_, attention_out);
+        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
+        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
+        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(keyRingGm_, workspace + tiling_.keyRingOffset + blockIndex_ * tiling_.keyRingPart);
         Bind(foldedQueryGm_,
             workspace + tiling_.foldedQueryOffset + blockIndex_ * tiling_.foldedQueryPart);
@@ -236,9 +241,6 @@ public:
         Bind(valueRingGm_,
             workspace + tiling_.valueRingOffset + blockIndex_ * tiling_.valueRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
-        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
-        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
-        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
             queryL1_ = View<half>(l1_, kQueryL1);
@@ -269,6 +271,7 @@ public:
             result_ = View<T>(ub_, kResult);
             leavingMax_ = View<float>(ub_, kLeavingMax);
             leavingSum_ = View<float>(ub_, kLeavingSum);
+            leavingOut_ = View<float>(ub_, kLeavingOut);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
             partMax_ = View<float>(ub_, kPartMax);
@@ -341,7 +344,6 @@ private:
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
@@ -354,8 +356,8 @@ private:
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
             WaitFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
             LoadFactors(kvHead);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRows(rows);
+            StartSums(rows);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -375,10 +377,7 @@ private:
                 }
             }
             ScaleSums(rows);
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WriteRows(split, batch, firstHead, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
             SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         }
         if (tiling_.splits > 1) {
@@ -393,7 +392,6 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
     }
@@ -600,6 +598,11 @@ private:
     {
         Duplicate(rowMax_, float(kLowest), rows);
         Duplicate(rowSum_, float(0), rows);
+    }
+
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSums(int64_t rows)
+    {
         Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
     }
 
@@ -940,6 +943,8 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
                 Brcb(leavingMax_, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 Brcb(leavingSum_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                Adds(leavingOut_, accumulator_[r0 * kHeadDimBucket], float(0),
+                    chunk * kHeadDimBucket);
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
@@ -948,10 +953,9 @@ private:
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
                 DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-                DataCopyPad(partialOutGm_[partialRow * kHeadDimBucket],
-                    accumulator_[r0 * kHeadDimBucket],
+                DataCopyPad(partialOutGm_[partialRow * kHeadDimBucket], leavingOut_,
                     DataCopyExtParams(chunk, kHeadDimBucket * 4, 0, 0, 0));
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
         }
     }
@@ -971,7 +975,7 @@ private:
             const int64_t batch = unit / stepsPerToken;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kHeadDimBucket);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
@@ -987,7 +991,6 @@ private:
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                PipeBarrier<PIPE_V>();
                 Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
                 PipeBarrier<PIPE_V>();
                 Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
@@ -1033,7 +1036,6 @@ private:
                     (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
                     (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kResultFree);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
     }
 
@@ -1050,22 +1052,22 @@ private:
     GlobalTensor<int64_t> actualSeqLengthsGm_;
     GlobalTensor<T> antiquantScaleGm_;
     GlobalTensor<T> attentionOutGm_;
+    GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
+    GlobalTensor<float> partialSumGm_;  // row sums of key splits
+    GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
     GlobalTensor<half> keyRingGm_;  // ring of key tiles in float16, vector to cube
     GlobalTensor<half> foldedQueryGm_;  // query rows of an item, scale of the keys included
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<half> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<half> valueRingGm_;  // ring of value tiles in float16, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
-    GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
-    GlobalTensor<float> partialSumGm_;  // row sums of key splits
-    GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
 
     // On-chip buffers with a single slot
     LocalTensor<T> keyScaleIo_, valueScaleIo_, queryRows_, result_;
     LocalTensor<float> keyScale_, valueScale_, queryFactor_, rowMax_, rowSum_, accumulator_;
     LocalTensor<float> channelRows_, lanes_, rowBlocks_, score_, tileStat_, newMax_, rescale_;
-    LocalTensor<float> partial_, leavingMax_, leavingSum_, mergedMax_, mergedSum_, partMax_;
-    LocalTensor<float> partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> partial_, leavingMax_, leavingSum_, leavingOut_, mergedMax_, mergedSum_;
+    LocalTensor<float> partMax_, partSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<half> queryFolded_, wideRows_, prob_;
     LocalTensor<int8_t> int8Rows_;
     LocalTensor<half> queryL1_;

@@ -46,16 +46,16 @@ namespace nsa_compress_attention_d128_e128 {
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
+constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
+constexpr int64_t kWindowRow = 544;  // lanes of a position: a tile and what is around it
 constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
-constexpr int64_t kWindowRow = 544;  // lanes of a position: a tile and what is around it
 constexpr int64_t kWindowBefore = 24;  // keys of the tile before that windows reach back to
+constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
@@ -72,8 +72,10 @@ constexpr uint32_t
     // bytes to the first key of each lane's block
     kLaneOffset = kLaneBlock + kLaneBlockSlot, kLaneOffsetSlot = 2048,
     kLaneNumber = kLaneOffset + kLaneOffsetSlot, kLaneNumberSlot = 2048,  // the same, to compare
-    kRowMax = kLaneNumber + kLaneNumberSlot, kRowMaxSlot = 256,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 256,  // running sum of each row
+    // running maximum of each row, of items in flight
+    kRowMax = kLaneNumber + kLaneNumberSlot, kRowMaxSlot = 768,
+    // running sum of each row, of items in flight
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
     // running weighted sum of each row
     kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 32768,
     // 2 slots: scores of the rows, then exp(score - max)
@@ -178,10 +180,10 @@ constexpr int32_t kResultReady = 4;  // V_MTE3, result: one id a slot
 constexpr int32_t kSelectedReady = 6;  // V_MTE3, selected: one id a slot
 
 // Cross-core flags.
-constexpr uint16_t kScoreRingReady = 0;
-constexpr uint16_t kProbRingReady = 1;
-constexpr uint16_t kOutRingReady = 2;
-constexpr uint16_t kScoreAgainRingReady = 3;
+constexpr uint16_t kScoreAgainRingReady = 0;
+constexpr uint16_t kScoreRingReady = 1;
+constexpr uint16_t kProbRingReady = 2;
+constexpr uint16_t kOutRingReady = 3;
 constexpr uint16_t kScoreAgainRingFree = 4;
 
 template <typename T>
@@ -207,12 +209,12 @@ public:
         Bind(topkIndicesOutGm_, topk_indices_out);
         Bind(softmaxMaxOutGm_, softmax_max_out);
         Bind(softmaxSumOutGm_, softmax_sum_out);
+        Bind(scoreAgainRingGm_,
+            workspace + tiling_.scoreAgainRingOffset + blockIndex_ * tiling_.scoreAgainRingPart);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
-        Bind(scoreAgainRingGm_,
-            workspace + tiling_.scoreAgainRingOffset + blockIndex_ * tiling_.scoreAgainRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
             queryL1_ = View<T>(l1_, kQueryL1);
@@ -321,6 +323,7 @@ private:
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
             StartRows(rows);
+            StartSums(rows);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -708,6 +711,14 @@ private:
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
+        }
+    }
+
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSums(int64_t rows)
+    {
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), rows * kValueDimBucket);
         }
     }
@@ -1260,10 +1271,10 @@ private:
     GlobalTensor<int32_t> topkIndicesOutGm_;
     GlobalTensor<float> softmaxMaxOutGm_;
     GlobalTensor<float> softmaxSumOutGm_;
+    GlobalTensor<float> scoreAgainRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
-    GlobalTensor<float> scoreAgainRingGm_;  // ring of score tiles, cube to vector
 
     // On-chip buffers with a single slot
     LocalTensor<int32_t> blockNumber_, laneBlock_, laneOffset_;

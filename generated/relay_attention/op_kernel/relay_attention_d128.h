@@ -50,12 +50,12 @@ using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
@@ -66,8 +66,9 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kRowMax = 0, kRowMaxSlot = 256,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 256,  // running sum of each row
+    kRowMax = 0, kRowMaxSlot = 768,  // running maximum of each row, of items in flight
+    // running sum of each row, of items in flight
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
     // running weighted sum of each row
     kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 32768,
     // 2 slots: scores of the rows, then exp(score - max)
@@ -87,8 +88,10 @@ constexpr uint32_t
     kLeavingMax = kPartial + 2 * kPartialSlot, kLeavingMaxSlot = 256,
     // 2 slots: row sums of a partial, one block a row
     kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 256,
+    // 2 slots: weighted sums of a partial
+    kLeavingOut = kLeavingSum + 2 * kLeavingSumSlot, kLeavingOutSlot = 4096,
     // maximum of the merged rows
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = 256,
+    kMergedMax = kLeavingOut + 2 * kLeavingOutSlot, kMergedMaxSlot = 256,
     kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
     // 2 slots: row maximum of one partial, then exp(it - new max)
     kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
@@ -102,8 +105,8 @@ constexpr uint32_t
     kUbEnd = kResult + 2 * kResultSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 static_assert((kRowMax | kRowSum | kAccumulator | kScore | kLanes | kTileStat | kNewMax | kRescale |
-        kRowBlocks | kProb | kPartial | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum |
-        kPartMax | kPartSum | kNewMaxBlocks | kMergedRescale | kResult) % 32 == 0,
+        kRowBlocks | kProb | kPartial | kLeavingMax | kLeavingSum | kLeavingOut | kMergedMax |
+        kMergedSum | kPartMax | kPartSum | kNewMaxBlocks | kMergedRescale | kResult) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
@@ -158,8 +161,8 @@ constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
 constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kLeavingMaxFree = 2;  // MTE3_V, leavingMax, leavingSum: one id a slot
-constexpr int32_t kRowMaxFree = 4;  // MTE3_V, rowMax, rowSum, accumulator
+constexpr int32_t kLeavingMaxFree = 2;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kResultFree = 4;  // MTE3_V, result: one id a slot
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
@@ -167,9 +170,9 @@ constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
 constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
 constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
-constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum: one id a slot
-constexpr int32_t kResultReady = 5;  // V_MTE3, result: one id a slot
+// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kLeavingMaxReady = 2;
+constexpr int32_t kResultReady = 4;  // V_MTE3, result: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingKeyReady = 0;
@@ -202,15 +205,18 @@ public:
         Bind(kvShareMapGm_, kvShareMap);
         Bind(kvShareLenGm_, kvShareLen);
         Bind(outGm_, out);
+        Bind(partialMaxKeyGm_, workspace + tiling_.partialMaxKeyOffset);
+        Bind(partialSumKeyGm_, workspace + tiling_.partialSumKeyOffset);
+        Bind(partialOutKeyGm_, workspace + tiling_.partialOutKeyOffset);
         Bind(scoreRingKeyGm_,
             workspace + tiling_.scoreRingKeyOffset + blockIndex_ * tiling_.scoreRingKeyPart);
         Bind(probRingKeyGm_,
             workspace + tiling_.probRingKeyOffset + blockIndex_ * tiling_.probRingKeyPart);
         Bind(outRingKeyGm_,
             workspace + tiling_.outRingKeyOffset + blockIndex_ * tiling_.outRingKeyPart);
-        Bind(partialMaxKeyGm_, workspace + tiling_.partialMaxKeyOffset);
-        Bind(partialSumKeyGm_, workspace + tiling_.partialSumKeyOffset);
-        Bind(partialOutKeyGm_, workspace + tiling_.partialOutKeyOffset);
+        Bind(partialMaxKeyShareGm_, workspace + tiling_.partialMaxKeyShareOffset);
+        Bind(partialSumKeyShareGm_, workspace + tiling_.partialSumKeyShareOffset);
+        Bind(partialOutKeyShareGm_, workspace + tiling_.partialOutKeyShareOffset);
         Bind(scoreRingKeyShareGm_,
             workspace + tiling_.scoreRingKeyShareOffset
                 + blockIndex_ * tiling_.scoreRingKeySharePart);
@@ -219,9 +225,6 @@ public:
                 + blockIndex_ * tiling_.probRingKeySharePart);
         Bind(outRingKeyShareGm_,
             workspace + tiling_.outRingKeyShareOffset + blockIndex_ * tiling_.outRingKeySharePart);
-        Bind(partialMaxKeyShareGm_, workspace + tiling_.partialMaxKeyShareOffset);
-        Bind(partialSumKeyShareGm_, workspace + tiling_.partialSumKeyShareOffset);
-        Bind(partialOutKeyShareGm_, workspace + tiling_.partialOutKeyShareOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
             queryL1_ = View<T>(l1_, kQueryL1);
@@ -376,10 +379,9 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
-        SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         for (int64_t item = blockIndex_; item < tiling_.itemsKey; item += blockCount_) {
             const int64_t split = item % tiling_.splitsKey;
             const int64_t task = item / tiling_.splitsKey;
@@ -401,8 +403,8 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRowsKey(rows);
+            StartSumsKey(rows);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -413,10 +415,7 @@ private:
                     UpdateTile(keySegment, tile, rowBegin, rows);
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WriteRowsKey(split, batch, firstHead, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         for (int64_t item = blockIndex_; item < tiling_.itemsKeyShare; item += blockCount_) {
             const int64_t split = item % tiling_.splitsKeyShare;
@@ -449,8 +448,8 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRowsKeyShare(rows);
+            StartSumsKeyShare(rows);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -461,10 +460,7 @@ private:
                     UpdateTile(keyShareSegment, tile, rowBegin, rows);
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WriteRowsKeyShare(split, firstHead, heads, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         MergePartials();
         for (int32_t slot = 0; slot < 2; ++slot) {
@@ -472,10 +468,9 @@ private:
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
-        WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
     }
 
     // What the stages of the attentions that are merged differ in.
@@ -702,8 +697,14 @@ private:
     // Rows that have seen no key yet.
     __aicore__ inline void StartRowsKey(int64_t rows)
     {
+        PipeBarrier<PIPE_V>();
         Duplicate(rowMax_, float(kLowest), rows);
         Duplicate(rowSum_, float(0), rows);
+    }
+
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSumsKey(int64_t rows)
+    {
         Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
     }
 
@@ -847,9 +848,11 @@ private:
             const int64_t head = firstHead + rowBegin + r0;
             auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
             auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+            auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
             Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            Adds(leavingOut, accumulator_[r0 * kHeadDimBucket], float(0), chunk * kHeadDimBucket);
             SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
             const int64_t partialRow = split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
             WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
@@ -857,10 +860,9 @@ private:
                 DataCopyExtParams(chunk, 32, 0, 0, 0));
             DataCopyPad(partialSumKeyGm_[partialRow * 8], leavingSum,
                 DataCopyExtParams(chunk, 32, 0, 0, 0));
-            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-            DataCopyPad(partialOutKeyGm_[partialRow * kHeadDimBucket],
-                accumulator_[r0 * kHeadDimBucket],
+            DataCopyPad(partialOutKeyGm_[partialRow * kHeadDimBucket], leavingOut,
                 DataCopyExtParams(chunk, kHeadDimBucket * 4, 0, 0, 0));
+            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             leavingMaxSlot_ ^= 1;
         }
     }
@@ -869,8 +871,17 @@ private:
     __aicore__ inline void StartRowsKeyShare(int64_t rows)
     {
         if (rows > 0) {
+            PipeBarrier<PIPE_V>();
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
+        }
+    }
+
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSumsKeyShare(int64_t rows)
+    {
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
         }
     }
@@ -883,10 +894,12 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
             auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+            auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             PipeBarrier<PIPE_V>();
             Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
             Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            Adds(leavingOut, accumulator_[r0 * kHeadDimBucket], float(0), chunk * kHeadDimBucket);
             SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
             WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
             for (int64_t row = 0; row < chunk; ++row) {
@@ -899,7 +912,7 @@ private:
                 DataCopyPad(partialSumKeyShareGm_[partialRow * 8], leavingSum[row * 8],
                     DataCopyExtParams(1, 32, 0, 0, 0));
                 DataCopyPad(partialOutKeyShareGm_[partialRow * kHeadDimBucket],
-                    accumulator_[r0 * kHeadDimBucket + row * kHeadDimBucket],
+                    leavingOut[row * kHeadDimBucket],
                     DataCopyExtParams(1, kHeadDimBucket * 4, 0, 0, 0));
             }
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
@@ -922,7 +935,7 @@ private:
             const int64_t batch = unit / stepsPerToken;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kHeadDimBucket);
             for (int64_t part = 0; part < tiling_.splitsKey; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
@@ -944,7 +957,6 @@ private:
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    PipeBarrier<PIPE_V>();
                     Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
@@ -1038,19 +1050,18 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
             }
-            {
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-                PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                DataCopyPad(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result,
-                    DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
-                        (tiling_.outStrideN - tiling_.headDim) * 2, 0));
-                resultSlot_ ^= 1;
-            }
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            PipeBarrier<PIPE_V>();
+            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
+            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            DataCopyPad(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result,
+                DataCopyExtParams(chunk, tiling_.headDim * 2,
+                    (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
+                    (tiling_.outStrideN - tiling_.headDim) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            resultSlot_ ^= 1;
         }
     }
 
@@ -1078,18 +1089,18 @@ private:
     GlobalTensor<int64_t> kvShareMapGm_;
     GlobalTensor<int64_t> kvShareLenGm_;
     GlobalTensor<T> outGm_;
-    GlobalTensor<float> scoreRingKeyGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingKeyGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingKeyGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxKeyGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumKeyGm_;  // row sums of key splits
     GlobalTensor<float> partialOutKeyGm_;  // weighted sums of key splits
-    GlobalTensor<float> scoreRingKeyShareGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingKeyShareGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingKeyShareGm_;  // ring of weighted sums, cube to vector
+    GlobalTensor<float> scoreRingKeyGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingKeyGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingKeyGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxKeyShareGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumKeyShareGm_;  // row sums of key splits
     GlobalTensor<float> partialOutKeyShareGm_;  // weighted sums of key splits
+    GlobalTensor<float> scoreRingKeyShareGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingKeyShareGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingKeyShareGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, accumulator_, lanes_, tileStat_, newMax_, rescale_;

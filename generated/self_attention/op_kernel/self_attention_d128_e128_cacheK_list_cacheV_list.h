@@ -47,13 +47,13 @@ using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
 constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
+constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
@@ -67,8 +67,10 @@ constexpr uint32_t
     kQueryPart = 0, kQueryPartSlot = 8192,  // a part of the queries
     kQueryWide = kQueryPart + kQueryPartSlot, kQueryWideSlot = 16384,  // the part in fp32
     kQueryScaled = kQueryWide + kQueryWideSlot, kQueryScaledSlot = 8192,  // the part scaled
-    kRowMax = kQueryScaled + kQueryScaledSlot, kRowMaxSlot = 128,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
+    // running maximum of each row, of items in flight
+    kRowMax = kQueryScaled + kQueryScaledSlot, kRowMaxSlot = 384,
+    // running sum of each row, of items in flight
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 384,
     // running weighted sum of each row
     kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
     // 2 slots: scores of the rows, then exp(score - max)
@@ -90,8 +92,10 @@ constexpr uint32_t
     kLeavingMax = kResult + 2 * kResultSlot, kLeavingMaxSlot = 256,
     // 2 slots: row sums of a partial, one block a row
     kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 256,
+    // 2 slots: weighted sums of a partial
+    kLeavingOut = kLeavingSum + 2 * kLeavingSumSlot, kLeavingOutSlot = 4096,
     // maximum of the merged rows
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = 256,
+    kMergedMax = kLeavingOut + 2 * kLeavingOutSlot, kMergedMaxSlot = 256,
     kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
     // 2 slots: row maximum of one partial, then exp(it - new max)
     kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
@@ -104,8 +108,8 @@ constexpr uint32_t
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 static_assert((kQueryPart | kQueryWide | kQueryScaled | kRowMax | kRowSum | kAccumulator | kScore |
         kLanes | kTileStat | kNewMax | kRescale | kRowBlocks | kProb | kPartial | kResult |
-        kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
-        kNewMaxBlocks | kMergedRescale) % 32 == 0,
+        kLeavingMax | kLeavingSum | kLeavingOut | kMergedMax | kMergedSum | kPartMax | kPartSum
+        | kNewMaxBlocks | kMergedRescale) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
@@ -163,8 +167,7 @@ constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one 
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
 constexpr int32_t kProbFree = 1;  // MTE3_V, prob: one id a slot
 constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum: one id a slot
-constexpr int32_t kRowMaxFree = 7;  // MTE3_V, rowMax, rowSum, accumulator
+constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
@@ -174,9 +177,9 @@ constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id a slot
 constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
 constexpr int32_t kProbReady = 1;  // V_MTE3, prob: one id a slot
-constexpr int32_t kRowMaxReady = 3;  // V_MTE3, accumulator
-constexpr int32_t kResultReady = 4;  // V_MTE3, result: one id a slot
-constexpr int32_t kLeavingMaxReady = 6;  // V_MTE3, leavingMax, leavingSum: one id a slot
+constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
+// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kLeavingMaxReady = 5;
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -204,13 +207,13 @@ public:
         Bind(tokenOffsetGm_, tokenOffset);
         Bind(seqLenGm_, seqLen);
         Bind(outputGm_, output);
+        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
+        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
+        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
-        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
-        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
-        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scaledQueryGm_, workspace + tiling_.scaledQueryOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
@@ -306,10 +309,8 @@ private:
             SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
-        SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         ScaleQuery();
         ReleaseScaledQuery();
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
@@ -319,8 +320,8 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRows(rows);
+            StartSums(rows);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -331,10 +332,7 @@ private:
                     UpdateTile(tile, rowBegin, rows);
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WriteRows(split, firstHead, heads, firstQuery, firstToken, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         if (tiling_.splits > 1) {
             MergePartials();
@@ -347,10 +345,8 @@ private:
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
-        WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
     }
 
     // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
@@ -655,8 +651,17 @@ private:
     __aicore__ inline void StartRows(int64_t rows)
     {
         if (rows > 0) {
+            PipeBarrier<PIPE_V>();
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
+        }
+    }
+
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSums(int64_t rows)
+    {
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), rows * kValueDimBucket);
         }
     }
@@ -841,10 +846,13 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
                 auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 PipeBarrier<PIPE_V>();
                 Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                Adds(leavingOut, accumulator_[r0 * kValueDimBucket], float(0),
+                    chunk * kValueDimBucket);
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 if (heads == 1) {
@@ -857,8 +865,7 @@ private:
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
                     DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                        accumulator_[r0 * kValueDimBucket],
+                    DataCopyPad(partialOutGm_[partialRow * kValueDimBucket], leavingOut,
                         DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
                             (tiling_.queryHeads * kValueDimBucket - kValueDimBucket) * 4, 0));
                 } else {
@@ -873,7 +880,7 @@ private:
                         DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
                         DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                            accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
+                            leavingOut[row * kValueDimBucket],
                             DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
                     }
                 }
@@ -899,7 +906,7 @@ private:
             const int64_t queryIndex = 0;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kValueDimBucket);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
@@ -921,7 +928,6 @@ private:
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    PipeBarrier<PIPE_V>();
                     Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
@@ -960,23 +966,20 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
             }
-            {
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kValueDimBucket);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                    + head * tiling_.outputStrideN],
-                    result,
-                    DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                        (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
-                        (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
-            }
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            PipeBarrier<PIPE_V>();
+            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kValueDimBucket);
+            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                + head * tiling_.outputStrideN],
+                result,
+                DataCopyExtParams(chunk, tiling_.valueDim * 2,
+                    (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                    (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            resultSlot_ ^= 1;
         }
     }
 
@@ -996,12 +999,12 @@ private:
     GlobalTensor<int64_t> tokenOffsetGm_;
     GlobalTensor<int64_t> seqLenGm_;
     GlobalTensor<T> outputGm_;
-    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
+    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<T> scaledQueryGm_;  // scaled query
 
     // On-chip buffers with a single slot

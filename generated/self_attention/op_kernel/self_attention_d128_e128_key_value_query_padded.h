@@ -18,16 +18,19 @@
  *   rows      8      default
  *   base_n    128    default
  *   base_k    128    default
- *   slots     1      default
+ *   slots     2      default
  *   max_rows  64     default
  *   split_kv  auto   default
  *   cores     auto   default
  *
- * Step t of an item, the cube running ahead:
+ * Step t, the cube running ahead:
+ *   AIV  StartRows     tile t
  *   AIC  ScoreTile     tile t      raises kScoreRingReady
  *   AIV  SoftmaxTile   tile t      waits for kScoreRingReady, raises kProbRingReady
  *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, raises kOutRingReady
+ *   AIV  StartSums     tile t - 2
  *   AIV  UpdateTile    tile t - 2  waits for kOutRingReady
+ *   AIV  WriteRows     tile t - 2
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does
@@ -45,14 +48,14 @@ namespace self_attention_d128_e128_key_value_query_padded {
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
+constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
 constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
+constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
@@ -66,34 +69,41 @@ constexpr uint32_t
     kQueryPart = 0, kQueryPartSlot = 8192,  // a part of the queries
     kQueryWide = kQueryPart + kQueryPartSlot, kQueryWideSlot = 16384,  // the part in fp32
     kQueryScaled = kQueryWide + kQueryWideSlot, kQueryScaledSlot = 8192,  // the part scaled
-    kRowMax = kQueryScaled + kQueryScaledSlot, kRowMaxSlot = 128,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
-    // running weighted sum of each row
-    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
-    // scores of the rows, then exp(score - max)
-    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
-    kLanes = kScore + kScoreSlot, kLanesSlot = 2048,  // reduction over the tile, one repeat a row
+    // running maximum of each row, of items in flight
+    kRowMax = kQueryScaled + kQueryScaledSlot, kRowMaxSlot = 384,
+    // running sum of each row, of items in flight
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 384,
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScore = kRowSum + kRowSumSlot, kScoreSlot = 16384,
+    // reduction over the tile, one repeat a row
+    kLanes = kScore + 2 * kScoreSlot, kLanesSlot = 2048,
     kTileStat = kLanes + kLanesSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
     kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
     // exp(old max - new max) of the tiles in flight
     kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 384,
     kRowBlocks = kRescale + kRescaleSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
-    // probabilities, as the cube multiplies them
+    // 2 slots: probabilities, as the cube multiplies them
     kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 8192,
-    kPartial = kProb + kProbSlot, kPartialSlot = 4096,  // weighted sum of one tile or split
-    // finished rows in the dtype of the result
-    kResult = kPartial + kPartialSlot, kResultSlot = 2048,
-    // row maxima of a partial, one block a row
-    kLeavingMax = kResult + kResultSlot, kLeavingMaxSlot = 256,
-    // row sums of a partial, one block a row
-    kLeavingSum = kLeavingMax + kLeavingMaxSlot, kLeavingSumSlot = 256,
-    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedMaxSlot = 256,  // maximum of the merged rows
+    // running weighted sum of each row
+    kAccumulator = kProb + 2 * kProbSlot, kAccumulatorSlot = 16384,
+    // 2 slots: weighted sum of one tile or split
+    kPartial = kAccumulator + kAccumulatorSlot, kPartialSlot = 4096,
+    // 2 slots: finished rows in the dtype of the result
+    kResult = kPartial + 2 * kPartialSlot, kResultSlot = 2048,
+    // 2 slots: row maxima of a partial, one block a row
+    kLeavingMax = kResult + 2 * kResultSlot, kLeavingMaxSlot = 256,
+    // 2 slots: row sums of a partial, one block a row
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 256,
+    // 2 slots: weighted sums of a partial
+    kLeavingOut = kLeavingSum + 2 * kLeavingSumSlot, kLeavingOutSlot = 4096,
+    // maximum of the merged rows
+    kMergedMax = kLeavingOut + 2 * kLeavingOutSlot, kMergedMaxSlot = 256,
     kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
-    // row maximum of one partial, then exp(it - new max)
+    // 2 slots: row maximum of one partial, then exp(it - new max)
     kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
-    kPartSum = kPartMax + kPartMaxSlot, kPartSumSlot = 256,  // row sum of one partial
+    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = 256,  // 2 slots: row sum of one partial
     // maximum including the partial
-    kNewMaxBlocks = kPartSum + kPartSumSlot, kNewMaxBlocksSlot = 256,
+    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kNewMaxBlocksSlot = 256,
     // exp(old max - new max) of the merged rows
     kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 256,
     kZeroWide = kMergedRescale + kMergedRescaleSlot, kZeroWideSlot = 4096,  // zeros
@@ -102,15 +112,16 @@ constexpr uint32_t
     kNewValue = kNewKey + kNewKeySlot, kNewValueSlot = 2048,  // new rows
     kUbEnd = kNewValue + kNewValueSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert((kQueryPart | kQueryWide | kQueryScaled | kRowMax | kRowSum | kAccumulator | kScore |
-        kLanes | kTileStat | kNewMax | kRescale | kRowBlocks | kProb | kPartial | kResult |
-        kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
-        kNewMaxBlocks | kMergedRescale | kZeroWide | kZeroRows | kNewKey | kNewValue) % 32 == 0,
+static_assert(
+    (kQueryPart | kQueryWide | kQueryScaled | kRowMax | kRowSum | kScore | kLanes | kTileStat
+        | kNewMax | kRescale | kRowBlocks | kProb | kAccumulator | kPartial | kResult |
+        kLeavingMax | kLeavingSum | kLeavingOut | kMergedMax | kMergedSum | kPartMax | kPartSum
+        | kNewMaxBlocks | kMergedRescale | kZeroWide | kZeroRows | kNewKey | kNewValue) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = 16384,  // query rows of the task, Nz
-    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
+    kQueryL1 = 0, kQueryL1Slot = 16384,  // 2 slots: query rows of the task, Nz
+    kKeyL1 = kQueryL1 + 2 * kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
     // 2 slots: probabilities of a key tile, Nz
     kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 65536,
     kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 32768,  // 2 slots: value block, Nz
@@ -152,36 +163,37 @@ constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kNewKeyReady = 0;  // MTE2_MTE3, newKey
-constexpr int32_t kNewValueReady = 1;  // MTE2_MTE3, newValue
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
+constexpr int32_t kNewKeyReady = 1;  // MTE2_MTE3, newKey
+constexpr int32_t kNewValueReady = 2;  // MTE2_MTE3, newValue
 constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
-constexpr int32_t kScoreReady = 1;  // MTE2_V, score
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 3;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kScoreReady = 1;  // MTE2_V, score: one id a slot
+constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kNewKeyFree = 0;  // MTE3_MTE2, newKey
 constexpr int32_t kNewValueFree = 1;  // MTE3_MTE2, newValue
+constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
-constexpr int32_t kProbFree = 1;  // MTE3_V, prob
-constexpr int32_t kResultFree = 2;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum
-constexpr int32_t kRowMaxFree = 4;  // MTE3_V, rowMax, rowSum, accumulator
+constexpr int32_t kProbFree = 1;  // MTE3_V, prob: one id a slot
+constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
+constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
-constexpr int32_t kScoreFree = 1;  // V_MTE2, score
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial
-constexpr int32_t kPartMaxFree = 3;  // V_MTE2, partMax, partSum
+constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id a slot
+constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
-constexpr int32_t kProbReady = 1;  // V_MTE3, prob
-constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
-constexpr int32_t kResultReady = 3;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum
-constexpr int32_t kZeroRowsReady = 5;  // V_MTE3, zeroRows
+constexpr int32_t kProbReady = 1;  // V_MTE3, prob: one id a slot
+constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
+// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kLeavingMaxReady = 5;
+constexpr int32_t kZeroRowsReady = 7;  // V_MTE3, zeroRows
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -212,17 +224,16 @@ public:
         Bind(seqLenGm_, seqLen);
         Bind(layerIdGm_, layerId);
         Bind(outputGm_, output);
+        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
+        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
+        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
-        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
-        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
-        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scaledQueryGm_, workspace + tiling_.scaledQueryOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<T>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
@@ -231,22 +242,14 @@ public:
             queryScaled_ = View<T>(ub_, kQueryScaled);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            score_ = View<float>(ub_, kScore);
             lanes_ = View<float>(ub_, kLanes);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
-            prob_ = View<T>(ub_, kProb);
-            partial_ = View<float>(ub_, kPartial);
-            result_ = View<T>(ub_, kResult);
-            leavingMax_ = View<float>(ub_, kLeavingMax);
-            leavingSum_ = View<float>(ub_, kLeavingSum);
+            accumulator_ = View<float>(ub_, kAccumulator);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
-            partMax_ = View<float>(ub_, kPartMax);
-            partSum_ = View<float>(ub_, kPartSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
             zeroWide_ = View<float>(ub_, kZeroWide);
@@ -276,35 +279,44 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             SetFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         AwaitScaledQuery();
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit,
-                firstTile, tiles] = DecodeItem(item);
+                firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t newKeyStart = RowsBefore(batch);
             const int64_t keyPosition = MaxOf(keyEnd - queryLength, 0);
             const int64_t newValueStart = newKeyStart;
             const int64_t valuePosition = MaxOf(keyEnd - queryLength, 0);
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(batch, firstHead, heads, firstQuery, queries, rowFractals, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            LoadQuery(item, batch, firstHead, heads, firstQuery, queries, rowFractals, tiles);
+            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, batch, kvHead,
+                    newValueStart, slot, taskRows, rowFractals, valuePosition};
+                if (tile < tiles && tiling_.items > item) {
                     ScoreTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, newKeyStart,
-                        keyPosition, tile);
+                        keyPosition, tile, slot);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
-                    WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile,
-                        newValueStart, valuePosition, tile);
+                if (stepsBegun_ > 2) {
+                    const auto [tile, tiles, item, firstTile, keyEnd, batch, kvHead, newValueStart,
+                        slot, taskRows, rowFractals, valuePosition] = cubeSteps_[(stepsBegun_ - 3) %
+                        kRing];
+                    if (tile < tiles && tiling_.items > item) {
+                        WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile,
+                            newValueStart, valuePosition, tile, slot);
+                    }
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
@@ -313,48 +325,63 @@ private:
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             WaitFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
     }
 
     __aicore__ inline void RunVector()
     {
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-        SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::V_MTE2>(kPartialFree);
-        SetFlag<HardEvent::MTE3_V>(kResultFree);
-        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
         SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
         ScaleQuery();
         ReleaseScaledQuery();
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 queryLength, firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit,
-                firstTile, tiles] = DecodeItem(item);
+                firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            StartRows(rows);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    SoftmaxTile(keyEnd, firstTile, tile, rowBegin, rows);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                vectorSteps_[slot] = {tile, rows, tiles, item, slot, rowBegin, steps, itemSlot,
+                    heads, firstHead, firstQuery, batch, split};
+                if (tile == 0) {
+                    StartRows(itemSlot, rows);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
-                    UpdateTile(tile, rowBegin, rows);
+                if (tile < tiles && tiling_.items > item) {
+                    SoftmaxTile(keyEnd, firstTile, tile, slot, itemSlot, rowBegin, rows);
+                }
+                if (stepsBegun_ > 2) {
+                    const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads,
+                        firstHead, firstQuery, batch, split] =
+                            vectorSteps_[(stepsBegun_ - 3) % kRing];
+                    if (tile == 0) {
+                        StartSums(rows);
+                    }
+                    if (tile < tiles && tiling_.items > item) {
+                        UpdateTile(slot, rowBegin, rows);
+                    }
+                    if (tile == steps - 1) {
+                        WriteRows(split, batch, firstHead, heads, firstQuery, itemSlot, rowBegin,
+                            rows);
+                    }
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WriteRows(split, batch, firstHead, heads, firstQuery, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         if (tiling_.splits > 1) {
             MergePartials();
@@ -363,13 +390,14 @@ private:
         AppendRows();
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-        WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree);
-        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
         WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
     }
@@ -378,12 +406,13 @@ private:
     struct Item {
         int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
         int64_t firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles;
+        int64_t steps;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = item % tiling_.splits;
-        const int64_t task = item / tiling_.splits;
+        const int64_t split = MinOf(item, tiling_.items - 1) % tiling_.splits;
+        const int64_t task = MinOf(item, tiling_.items - 1) / tiling_.splits;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -400,8 +429,11 @@ private:
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
+        const int64_t steps =
+            tiling_.items <= item ? kRing - 1 : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
         return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength,
-            firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles};
+            firstQuery, queries, taskRows, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles,
+            steps};
     }
 
     __aicore__ inline int64_t RowsBefore(int64_t extent)
@@ -423,13 +455,14 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t batch, int64_t firstHead, int64_t heads,
+    __aicore__ inline void LoadQuery(int64_t item, int64_t batch, int64_t firstHead, int64_t heads,
         int64_t firstQuery, int64_t queries, int64_t rowFractals, int64_t tiles)
     {
-        if (tiles > 0) {
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        if (tiles > 0 && tiling_.items > item) {
             if (tiling_.queryIsScaled) {
                 if (heads == 1 && tiling_.queryStrideQ <= 65535) {
-                    DataCopy(queryL1_,
+                    DataCopy(queryL1,
                         scaledQueryGm_[batch * tiling_.queryStrideB
                             + firstHead * tiling_.queryStrideN + firstQuery * tiling_.queryStrideQ],
                         Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideQ,
@@ -437,7 +470,7 @@ private:
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
                         if (tiling_.queryStrideN <= 65535) {
-                            DataCopy(queryL1_[position * heads * kFractal],
+                            DataCopy(queryL1[position * heads * kFractal],
                                 scaledQueryGm_[batch * tiling_.queryStrideB
                                     + firstHead * tiling_.queryStrideN
                                     + (firstQuery + position) * tiling_.queryStrideQ],
@@ -445,7 +478,7 @@ private:
                                     RoundUp(rowFractals * kFractal, kFractal), 1, 0));
                         } else {
                             for (int64_t row = 0; row < heads; ++row) {
-                                DataCopy(queryL1_[(position * heads + row) * kFractal],
+                                DataCopy(queryL1[(position * heads + row) * kFractal],
                                     scaledQueryGm_[batch * tiling_.queryStrideB
                                         + firstHead * tiling_.queryStrideN
                                         + (firstQuery + position) * tiling_.queryStrideQ
@@ -457,7 +490,7 @@ private:
                     }
                 }
             } else if (heads == 1 && tiling_.queryStrideQ <= 65535) {
-                DataCopy(queryL1_,
+                DataCopy(queryL1,
                     queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN
                         + firstQuery * tiling_.queryStrideQ],
                     Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideQ,
@@ -465,7 +498,7 @@ private:
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
                     if (tiling_.queryStrideN <= 65535) {
-                        DataCopy(queryL1_[position * heads * kFractal],
+                        DataCopy(queryL1[position * heads * kFractal],
                             queryGm_[batch * tiling_.queryStrideB
                                 + firstHead * tiling_.queryStrideN
                                 + (firstQuery + position) * tiling_.queryStrideQ],
@@ -473,7 +506,7 @@ private:
                                 RoundUp(rowFractals * kFractal, kFractal), 1, 0));
                     } else {
                         for (int64_t row = 0; row < heads; ++row) {
-                            DataCopy(queryL1_[(position * heads + row) * kFractal],
+                            DataCopy(queryL1[(position * heads + row) * kFractal],
                                 queryGm_[batch * tiling_.queryStrideB
                                     + firstHead * tiling_.queryStrideN
                                     + (firstQuery + position) * tiling_.queryStrideQ
@@ -490,9 +523,9 @@ private:
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(int64_t kvHead, int64_t batch, int64_t taskRows,
         int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t newKeyStart,
-        int64_t keyPosition, int64_t tile)
+        int64_t keyPosition, int64_t tile, int64_t slot)
     {
-        const int64_t slot = tile % kRing;
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
@@ -554,7 +587,7 @@ private:
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
                         LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                            queryL1_[rowGroup * (kFractal * kFractal)],
+                            queryL1[rowGroup * (kFractal * kFractal)],
                             LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                     }
                     LoadData(rightL0, keyL1,
@@ -584,9 +617,8 @@ private:
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(int64_t kvHead, int64_t batch, int64_t taskRows,
         int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t newValueStart,
-        int64_t valuePosition, int64_t tile)
+        int64_t valuePosition, int64_t tile, int64_t slot)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile =
@@ -738,42 +770,42 @@ private:
     }
 
     // Rows that have seen no key yet.
-    __aicore__ inline void StartRows(int64_t rows)
+    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
-            Duplicate(rowMax_, float(kLowest), rows);
-            Duplicate(rowSum_, float(0), rows);
-            Duplicate(accumulator_, float(0), rows * kValueDimBucket);
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t rowBegin, int64_t rows)
+        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-            DataCopyPad(score_,
+            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            DataCopyPad(score,
                 scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                 DataCopyPadExtParams<float>());
-            SetFlag<HardEvent::MTE2_V>(kScoreReady);
+            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (self_attention.py:252)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady);
-            Muls(score_, score_, float(tiling_.qkScale), span);
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            Muls(score, score, float(tiling_.qkScale), span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
                         chunk, 1, kTileKeys / 8);
                 }
             }
@@ -781,33 +813,34 @@ private:
             Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                 PipeBarrier<PIPE_V>();
-                Max(lanes_, lanes_, score_[c0], kRepeatLanes, chunk,
+                Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
             }
             PipeBarrier<PIPE_V>();
             WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
                 ReduceOrder::ORDER_ONLY_VALUE);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0], tileStat_, chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                newMax_, chunk);
             PipeBarrier<PIPE_V>();
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // score = exp(score - newMax)
             Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score_[c0], score_[c0], rowBlocks_, kRepeatLanes, chunk,
+                Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
-            Exp(score_, score_, span);
+            Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
                         kTileKeys / 8);
                 }
             }
@@ -815,41 +848,63 @@ private:
             Duplicate(lanes_, float(0), chunk * kRepeatLanes);
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                 PipeBarrier<PIPE_V>();
-                Add(lanes_, lanes_, score_[c0], kRepeatLanes, chunk,
+                Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
             }
             PipeBarrier<PIPE_V>();
             WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
-            Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
-            WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score_, RoundMode::CAST_RINT, span);
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_,
-                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                    (kTileKeys - keys) * 2, 0));
-            SetFlag<HardEvent::MTE3_V>(kProbFree);
-            SetFlag<HardEvent::V_MTE2>(kScoreFree);
+            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                tileStat_, chunk);
+            {
+                auto prob = View<T>(ub_, kProb + probSlot_ * kProbSlot);
+                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
+                Cast(prob, score, RoundMode::CAST_RINT, span);
+                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
+                DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                    prob,
+                    DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
+                        (kTileKeys - keys) * 2, 0));
+                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
+                probSlot_ ^= 1;
+            }
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            scoreSlot_ ^= 1;
+        }
+        if (rows <= 0) {
+            SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            WaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+            WaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSums(int64_t rows)
     {
-        const int64_t slot = tile % kRing;
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kValueDimBucket);
+        }
+    }
+
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
+    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
+    {
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-            DataCopyPad(partial_,
+            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            DataCopyPad(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kValueDimBucket],
                 DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
-            SetFlag<HardEvent::MTE2_V>(kPartialReady);
+            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
                 BrcbRepeatParams(1, 8));
@@ -859,44 +914,48 @@ private:
                     accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
             }
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kValueDimBucket], accumulator_[r0 * kValueDimBucket], partial_,
+            Add(accumulator_[r0 * kValueDimBucket], accumulator_[r0 * kValueDimBucket], partial,
                 chunk * kValueDimBucket);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            partialSlot_ ^= 1;
         }
     }
 
     // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t firstHead, int64_t heads,
-        int64_t firstQuery, int64_t rowBegin, int64_t rows)
+        int64_t firstQuery, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
+                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                Brcb(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], CeilDiv(kRowsPerStep, 8),
+                    BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
                     Div(accumulator_[r0 * kValueDimBucket + d0],
                         accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
                 }
-                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result_, accumulator_[r0 * kValueDimBucket], RoundMode::CAST_RINT,
+                Cast(result, accumulator_[r0 * kValueDimBucket], RoundMode::CAST_RINT,
                     chunk * kValueDimBucket);
-                SetFlag<HardEvent::V_MTE3>(kResultReady);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady);
+                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     DataCopyPad(outputGm_[batch * tiling_.outputStrideB
                         + head * tiling_.outputStrideN + queryIndex * tiling_.outputStrideQ],
-                        result_,
+                        result,
                         DataCopyExtParams(chunk, tiling_.valueDim * 2,
                             (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
                             (tiling_.outputStrideQ - tiling_.valueDim) * 2, 0));
@@ -906,33 +965,40 @@ private:
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(outputGm_[batch * tiling_.outputStrideB
                             + head * tiling_.outputStrideN + queryIndex * tiling_.outputStrideQ],
-                            result_[row * kValueDimBucket],
+                            result[row * kValueDimBucket],
                             DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
                     }
                 }
-                SetFlag<HardEvent::MTE3_V>(kResultFree);
+                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                resultSlot_ ^= 1;
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+                auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
+                auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
+                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax_, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                Brcb(leavingSum_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], CeilDiv(kRowsPerStep, 8),
+                    BrcbRepeatParams(1, 8));
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], CeilDiv(kRowsPerStep, 8),
+                    BrcbRepeatParams(1, 8));
+                Adds(leavingOut, accumulator_[r0 * kValueDimBucket], float(0),
+                    chunk * kValueDimBucket);
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     const int64_t partialRow =
                         split * tiling_.rowTotal
-                            + (batch * tiling_.positions + queryIndex) * tiling_.queryHeads + head;
-                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_,
+                            + (batch * tiling_.qRows + queryIndex) * tiling_.queryHeads + head;
+                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
+                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                        accumulator_[r0 * kValueDimBucket],
+                    DataCopyPad(partialOutGm_[partialRow * kValueDimBucket], leavingOut,
                         DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
                             (tiling_.queryHeads * kValueDimBucket - kValueDimBucket) * 4, 0));
                 } else {
@@ -941,18 +1007,18 @@ private:
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         const int64_t partialRow =
                             split * tiling_.rowTotal
-                                + (batch * tiling_.positions + queryIndex) * tiling_.queryHeads
-                                + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_[row * 8],
+                                + (batch * tiling_.qRows + queryIndex) * tiling_.queryHeads + head;
+                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_[row * 8],
+                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
                         DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                            accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
+                            leavingOut[row * kValueDimBucket],
                             DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
                     }
                 }
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                leavingMaxSlot_ ^= 1;
             }
         }
     }
@@ -969,57 +1035,66 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
             const int64_t head = r0;
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
-            const int64_t batch = unit / stepsPerToken / tiling_.positions;
-            const int64_t queryIndex = unit / stepsPerToken % tiling_.positions;
+            const int64_t batch = unit / stepsPerToken / tiling_.qRows;
+            const int64_t queryIndex = unit / stepsPerToken % tiling_.qRows;
             if (seqLenGm_.GetValue(batch) > queryIndex) {
                 Duplicate(mergedMax_, float(kLowest), chunk * 8);
                 Duplicate(mergedSum_, float(0), chunk * 8);
-                WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
+                PipeBarrier<PIPE_V>();
                 Duplicate(accumulator_, float(0), chunk * kValueDimBucket);
                 for (int64_t part = 0; part < tiling_.splits; ++part) {
-                    WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-                    DataCopyPad(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-                    DataCopyPad(partial_,
-                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kValueDimBucket],
-                        DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                    PipeBarrier<PIPE_V>();
-                    Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                    Sub(partMax_, partMax_, newMaxBlocks_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                    Exp(partMax_, partMax_, chunk * 8);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                    Mul(partSum_, partSum_, partMax_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8,
-                                1));
+                    auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
+                    auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
+                    WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                    {
+                        auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                        DataCopyPad(partMax,
+                            partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                            DataCopyPadExtParams<float>());
+                        DataCopyPad(partSum,
+                            partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                            DataCopyPadExtParams<float>());
+                        WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                        DataCopyPad(partial,
+                            partialOutGm_[(part * tiling_.rowTotal + firstRow) * kValueDimBucket],
+                            DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
+                            DataCopyPadExtParams<float>());
+                        SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                        // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                        WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                        Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                        PipeBarrier<PIPE_V>();
+                        Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                        Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                        PipeBarrier<PIPE_V>();
+                        Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                        Exp(partMax, partMax, chunk * 8);
+                        Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                        PipeBarrier<PIPE_V>();
+                        Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                        Mul(partSum, partSum, partMax, chunk * 8);
+                        PipeBarrier<PIPE_V>();
+                        Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                        for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+                            Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes,
+                                chunk,
+                                BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8,
+                                    kValueDimBucket / 8, 1));
+                        }
+                        for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+                            Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
+                                BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8,
+                                    kValueDimBucket / 8, 1));
+                        }
+                        PipeBarrier<PIPE_V>();
+                        Add(accumulator_, accumulator_, partial, chunk * kValueDimBucket);
+                        SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                        partialSlot_ ^= 1;
                     }
-                    for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                        Mul(partial_[d0], partial_[d0], partMax_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8,
-                                1));
-                    }
-                    PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial_, chunk * kValueDimBucket);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree);
-                    SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
+                    SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                    partMaxSlot_ ^= 1;
                 }
                 // result = accumulator / sum; a row without keys has sum 0 and gives zeros
                 Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
@@ -1028,19 +1103,20 @@ private:
                     Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
                 }
-                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kValueDimBucket);
-                SetFlag<HardEvent::V_MTE3>(kResultReady);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady);
+                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kValueDimBucket);
+                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(outputGm_[batch * tiling_.outputStrideB
                     + head * tiling_.outputStrideN + queryIndex * tiling_.outputStrideQ],
-                    result_,
+                    result,
                     DataCopyExtParams(chunk, tiling_.valueDim * 2,
                         (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
                         (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kResultFree);
-                SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                resultSlot_ ^= 1;
             }
         }
     }
@@ -1054,10 +1130,10 @@ private:
         SetFlag<HardEvent::V_MTE3>(kZeroRowsReady);
         WaitFlag<HardEvent::V_MTE3>(kZeroRowsReady);
         for (int64_t token = blockIndex_ * 2 + subBlock_;
-             token < tiling_.batchRows * tiling_.positions;
+             token < tiling_.batchRows * tiling_.qRows;
              token += blockCount_ * 2) {
-            const int64_t batch = token / tiling_.positions;
-            const int64_t queryIndex = token % tiling_.positions;
+            const int64_t batch = token / tiling_.qRows;
+            const int64_t queryIndex = token % tiling_.qRows;
             if (seqLenGm_.GetValue(batch) <= queryIndex) {
                 for (int64_t r0 = 0; r0 < tiling_.queryHeads; r0 += kRowsPerStep) {
                     const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
@@ -1147,8 +1223,21 @@ private:
     SelfAttentionTiling tiling_{};
 
     // The slot that each lifetime uses next
-    uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
-    uint32_t valueL1Slot_ = 0;
+    uint32_t queryL1Slot_ = 0, scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0;
+    uint32_t outL0Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0;
+    uint32_t resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+
+    // The steps and items that have begun, and the scalars of the last steps
+    int64_t stepsBegun_ = 0;
+    int64_t itemsBegun_ = 0;
+    struct CubeStep {
+        int64_t tile, tiles, item, firstTile, keyEnd, batch, kvHead, newValueStart, slot, taskRows, rowFractals, valuePosition;
+    };
+    CubeStep cubeSteps_[kRing];
+    struct VectorStep {
+        int64_t tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads, firstHead, firstQuery, batch, split;
+    };
+    VectorStep vectorSteps_[kRing];
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -1160,21 +1249,19 @@ private:
     GlobalTensor<int64_t> seqLenGm_;
     GlobalTensor<int64_t> layerIdGm_;
     GlobalTensor<T> outputGm_;
-    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
+    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<T> scaledQueryGm_;  // scaled query
 
     // On-chip buffers with a single slot
-    LocalTensor<T> queryPart_, queryScaled_, prob_, result_, zeroRows_, newKey_, newValue_;
-    LocalTensor<float> queryWide_, rowMax_, rowSum_, accumulator_, score_, lanes_, tileStat_;
-    LocalTensor<float> newMax_, rescale_, rowBlocks_, partial_, leavingMax_, leavingSum_;
-    LocalTensor<float> mergedMax_, mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
-    LocalTensor<float> zeroWide_;
-    LocalTensor<T> queryL1_;
+    LocalTensor<T> queryPart_, queryScaled_, zeroRows_, newKey_, newValue_;
+    LocalTensor<float> queryWide_, rowMax_, rowSum_, lanes_, tileStat_, newMax_, rescale_;
+    LocalTensor<float> rowBlocks_, accumulator_, mergedMax_, mergedSum_, newMaxBlocks_;
+    LocalTensor<float> mergedRescale_, zeroWide_;
 };
 
 }  // namespace self_attention_d128_e128_key_value_query_padded
