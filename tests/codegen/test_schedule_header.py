@@ -23,7 +23,7 @@ REQUEST = KernelRequest(dtypes=("float16",), head_sizes=(64,), features=frozense
 KERNEL = "op_kernel/incre_flash_attention_d64_attn_mask.h"
 HEADER = "op_kernel/incre_flash_attention_d64_attn_mask_schedule.h"
 PLAN = "op_host/incre_flash_attention_plan.h"
-OTHERS = {"kRing": 2, "kRowsPerStep": 16, "kBaseN": 64, "kBaseK": 64, "kMaxRows": 32}
+OTHERS = {"kRing": 2, "kBaseN": 64, "kBaseK": 64, "kMaxRows": 32}
 
 
 @lru_cache(maxsize=1)
@@ -100,10 +100,11 @@ def test_a_plan_with_a_number_of_its_own_is_caught(folder):
         ({"kTileKeys": 500}, "limits of tile_k"),
         ({"kRing": 1}, "limits of ring"),
         ({"kRowsPerStep": 24}, "rows divides the rows of a vector core"),
+        ({"kRowsPerStep": 16}, "a vector step has one group of 8 rows"),
         ({"kBaseK": 32}, "one matrix multiply takes a whole head"),
         ({"kTileKeys": 1984, "kRowsPerStep": 32}, "the buffers fit into UB"),
     ],
-    ids=["tile", "ring", "rows", "base_k", "memory"],
+    ids=["tile", "ring", "rows", "group", "base_k", "memory"],
 )
 def test_a_number_outside_of_the_limits_does_not_compile(folder, numbers, message):
     edit(folder / HEADER, **numbers)

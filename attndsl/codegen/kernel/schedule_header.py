@@ -161,12 +161,15 @@ def _memory(memory: Memory, program: Program, spelling: Spelling) -> MemoryTable
     sizes: list[tuple[str, str]] = []
     places: list[str] = []
     unproved: list[str] = []
-    end = "0"
+    end, place = "0", 0
     for buffer in buffers:
         name, slots = constant(buffer.name), f"{buffer.slots} slots: " if buffer.slots > 1 else ""
         size = _slot_bytes(buffer, memory)
         sizes.append((f"{name}Slot = {constant_text(size)}", slots + buffer.meaning))
-        places.append(f"{name} = {_aligned(end, program.alignments()[buffer], memory)}")
+        alignment = program.alignments()[buffer]
+        gap = program.addresses[buffer] - -(-place // alignment) * alignment
+        places.append(f"{name} = {_aligned(end, alignment, memory)}{f' + {gap}' if gap else ''}")
+        place = program.addresses[buffer] + buffer.slots * program.slot_stride(buffer)
         if divisor(size, program) % memory.alignment:
             unproved.append(f"{name}Slot")
         end = f"{name} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"

@@ -10,6 +10,9 @@ from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.tile.buffers import Buffer
 
+BLOCK_COPIES = 2
+"""Blocks that a row statistic is spread over, in either half of the groups of banks."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorBuffers:
@@ -38,14 +41,18 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     slots, ub, padded_size = emit.schedule.slots, emit.in_ub, emit.padded_value_size
     step, rows = emit.rows_per_step, emit.rows_per_vector
-    tile, flight = step * emit.tile_keys, emit.ring * rows
+    tile, flight, statistics = (
+        step * emit.tile_keys,
+        emit.ring * rows,
+        step * (BLOCK_COPIES * STATISTIC_LANES),
+    )
     return VectorBuffers(
         score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", slots),
-        prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", slots),
+        prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", 1),
         lanes=ub("lanes", "float32", step * folded_lanes(emit), "reduction over the tile, one repeat a row"),
         tile_stat=ub("tileStat", "float32", step, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", step, "running maximum including the tile"),
-        row_blocks=ub("rowBlocks", "float32", step * 2 * REPEAT_LANES, "a row statistic, two blocks a row"),
+        row_blocks=ub("rowBlocks", "float32", statistics, "a row statistic, two blocks a row"),
         row_max=ub("rowMax", "float32", flight, "running maximum of each row, of items in flight"),
         row_sum=ub("rowSum", "float32", flight, "running sum of each row, of items in flight"),
         rescale=ub("rescale", "float32", flight, "exp(old max - new max) of the tiles in flight"),

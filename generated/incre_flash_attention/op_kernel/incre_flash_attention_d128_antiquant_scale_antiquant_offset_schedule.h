@@ -37,8 +37,10 @@ static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
-static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0, "limits of max_rows");
+static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
+static_assert(kRowsPerStep <= 8, "a vector step has one group of 8 rows");
+static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
     "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
@@ -48,25 +50,24 @@ static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
+    kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
+    kWideRowsSlot = kRowsPerWidening * 128 * 2,  // int8 rows as the cube takes them
+    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kInt8RowsSlot = kRowsPerWidening * 128,  // int8 rows of keys or values
+    kQueryRowsSlot = kRowsPerStep * kPaddedHeadSize * 2,  // query rows
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kQueryFoldedSlot = kRowsPerStep * 128 * 2,  // folded query rows
+    kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,  // finished rows in the dtype of the result
     kKeyScaleSlot = 512,  // scale of each channel of keys, in fp32
     kKeyOffsetSlot = 512,  // offset of each channel of keys, in fp32
-    kValueScaleSlot = 512,  // scale of each channel of values, in fp32
     kValueOffsetSlot = 512,  // offset of each channel of values, in fp32
-    kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
-    kQueryRowsSlot = kRowsPerStep * kPaddedHeadSize * 2,  // query rows
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,  // scores of the rows, then exp(score - max)
     // scratch: query rows times the scale, row sums times the offset
     kChannelRowsSlot =
         kRowsPerStep * ((kPaddedHeadSize + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes) * 4,
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kRowBlocksSlot = kRowsPerStep * 2 * kRepeatLanes * 4,  // a row statistic, two blocks a row
-    kQueryFoldedSlot = kRowsPerStep * 128 * 2,  // folded query rows
-    kInt8RowsSlot = kRowsPerWidening * 128,  // int8 rows of keys or values
-    kWideRowsSlot = kRowsPerWidening * 128 * 2,  // int8 rows as the cube takes them
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,  // scores of the rows, then exp(score - max)
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sum of one tile or split
-    kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,  // finished rows in the dtype of the result
-    kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sums of a partial
+    kValueScaleSlot = 512,  // scale of each channel of values, in fp32
+    kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kKeyScaleIoSlot = 256,  // scale of each channel of keys
     kKeyOffsetIoSlot = 256,  // offset of each channel of keys
     kValueScaleIoSlot = 256,  // scale of each channel of values
@@ -86,15 +87,15 @@ constexpr uint32_t
     kPartSumSlot = kRowsPerStep * 8 * 4,  // row sum of one partial
     kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
-constexpr uint32_t kKeyScale = 0, kKeyOffset = kKeyScale + kKeyScaleSlot,
-    kValueScale = kKeyOffset + kKeyOffsetSlot, kValueOffset = kValueScale + kValueScaleSlot,
-    kAccumulator = kValueOffset + kValueOffsetSlot, kQueryRows = kAccumulator + kAccumulatorSlot,
-    kChannelRows = kQueryRows + kQueryRowsSlot, kLanes = kChannelRows + kChannelRowsSlot,
-    kRowBlocks = kLanes + kLanesSlot, kQueryFolded = kRowBlocks + kRowBlocksSlot,
-    kInt8Rows = kQueryFolded + kQueryFoldedSlot, kWideRows = kInt8Rows + kInt8RowsSlot,
-    kScore = kWideRows + kWideRowsSlot, kProb = kScore + kScoreSlot, kPartial = kProb + kProbSlot,
-    kResult = kPartial + kPartialSlot, kLeavingOut = kResult + kResultSlot,
-    kKeyScaleIo = kLeavingOut + kLeavingOutSlot, kKeyOffsetIo = kKeyScaleIo + kKeyScaleIoSlot,
+constexpr uint32_t kAccumulator = 0, kWideRows = kAccumulator + kAccumulatorSlot,
+    kProb = kWideRows + kWideRowsSlot, kInt8Rows = kProb + kProbSlot,
+    kQueryRows = kInt8Rows + kInt8RowsSlot, kLanes = kQueryRows + kQueryRowsSlot,
+    kQueryFolded = kLanes + kLanesSlot, kResult = kQueryFolded + kQueryFoldedSlot,
+    kKeyScale = kResult + kResultSlot, kKeyOffset = kKeyScale + kKeyScaleSlot,
+    kValueOffset = kKeyOffset + kKeyOffsetSlot, kScore = kValueOffset + kValueOffsetSlot,
+    kChannelRows = kScore + kScoreSlot, kPartial = kChannelRows + kChannelRowsSlot,
+    kValueScale = kPartial + kPartialSlot, kRowBlocks = kValueScale + kValueScaleSlot,
+    kKeyScaleIo = kRowBlocks + kRowBlocksSlot, kKeyOffsetIo = kKeyScaleIo + kKeyScaleIoSlot,
     kValueScaleIo = kKeyOffsetIo + kKeyOffsetIoSlot,
     kValueOffsetIo = kValueScaleIo + kValueScaleIoSlot,
     kQueryFactor = kValueOffsetIo + kValueOffsetIoSlot,

@@ -42,8 +42,10 @@ static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
-static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0, "limits of max_rows");
+static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
+static_assert(kRowsPerStep <= 8, "a vector step has one group of 8 rows");
+static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
     "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
@@ -54,30 +56,29 @@ static_assert(kPaddedValueSize % kBaseN == 0, "the parts of a head are alike");
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
+    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    // 2 slots: finished rows in the dtype of the result
+    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
+    kBlockRecordsSlot = kBlockLanes * 2 * 4,  // blocks of a tile, sorted in groups
+    // best blocks of each position, sorted records
+    kBestSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * 32 * 2 * 4,
+    kSelectedSlot = kBlockLanes * 4,  // 2 slots: numbers of the best blocks
     kBlockNumberSlot = kBlockLanes * 4,  // number of each lane's block
     kLaneBlockSlot = kBlockLanes * 4,  // block of each lane within its position
     kLaneOffsetSlot = kBlockLanes * 4,  // bytes to the first key of each lane's block
     kLaneNumberSlot = kBlockLanes * 4,  // block of each lane in fp32, to compare
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
-    // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kRowBlocksSlot = kRowsPerStep * 2 * kRepeatLanes * 4,  // a row statistic, two blocks a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProbSlot = kRowsPerStep * kTileKeys * 2,
-    // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
-    // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
+    kBlockScoreSlot = kBlockLanes * 4,  // score of each lane's block
+    kMergedSlot = 1024,  // best blocks and new ones
+    kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     // probabilities of a tile summed over heads, after the last keys of the previous tile
     kWindowSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * kWindowRow * 4,
-    kBlockScoreSlot = kBlockLanes * 4,  // score of each lane's block
-    kBlockRecordsSlot = kBlockLanes * 2 * 4,  // blocks of a tile, sorted in groups
-    // best blocks of each position, sorted records
-    kBestSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * 32 * 2 * 4,
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     kBlockTermSlot = kBlockLanes * 4,  // one term of the scores
-    kMergedSlot = 1024,  // best blocks and new ones
-    kSelectedSlot = kBlockLanes * 4,  // 2 slots: numbers of the best blocks
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
@@ -85,17 +86,17 @@ constexpr uint32_t
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kLeavingStatisticSlot = kRowsPerStep * 8 * 4,  // 2 slots: a row statistic, one block a row
     kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32;  // one bit a lane
-constexpr uint32_t kBlockNumber = 0, kLaneBlock = kBlockNumber + kBlockNumberSlot,
-    kLaneOffset = kLaneBlock + kLaneBlockSlot, kLaneNumber = kLaneOffset + kLaneOffsetSlot,
-    kAccumulator = kLaneNumber + kLaneNumberSlot, kScore = kAccumulator + kAccumulatorSlot,
-    kLanes = kScore + 2 * kScoreSlot, kRowBlocks = kLanes + kLanesSlot,
-    kProb = kRowBlocks + kRowBlocksSlot, kPartial = kProb + 2 * kProbSlot,
-    kResult = kPartial + 2 * kPartialSlot, kWindow = kResult + 2 * kResultSlot,
-    kBlockScore = (kWindow + kWindowSlot + 127) / 128 * 128,
-    kBlockRecords = (kBlockScore + kBlockScoreSlot + 255) / 256 * 256,
-    kBest = kBlockRecords + kBlockRecordsSlot, kBlockTerm = kBest + kBestSlot,
-    kMerged = kBlockTerm + kBlockTermSlot, kSelected = kMerged + kMergedSlot,
-    kRowMax = kSelected + 2 * kSelectedSlot, kRowSum = kRowMax + kRowMaxSlot,
+constexpr uint32_t kAccumulator = 0, kScore = kAccumulator + kAccumulatorSlot,
+    kProb = kScore + 2 * kScoreSlot, kResult = kProb + kProbSlot,
+    kBlockRecords = (kResult + 2 * kResultSlot + 255) / 256 * 256,
+    kBest = kBlockRecords + kBlockRecordsSlot, kSelected = kBest + kBestSlot,
+    kBlockNumber = (kSelected + 2 * kSelectedSlot + 127) / 128 * 128,
+    kLaneBlock = kBlockNumber + kBlockNumberSlot, kLaneOffset = kLaneBlock + kLaneBlockSlot,
+    kLaneNumber = kLaneOffset + kLaneOffsetSlot, kLanes = kLaneNumber + kLaneNumberSlot,
+    kBlockScore = (kLanes + kLanesSlot + 127) / 128 * 128, kMerged = kBlockScore + kBlockScoreSlot,
+    kRowBlocks = kMerged + kMergedSlot, kWindow = kRowBlocks + kRowBlocksSlot,
+    kPartial = kWindow + kWindowSlot, kBlockTerm = kPartial + 2 * kPartialSlot,
+    kRowMax = kBlockTerm + kBlockTermSlot, kRowSum = kRowMax + kRowMaxSlot,
     kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
     kRescale = kNewMax + kNewMaxSlot, kLeavingStatistic = kRescale + kRescaleSlot,
     kBlockBits = kLeavingStatistic + 2 * kLeavingStatisticSlot,

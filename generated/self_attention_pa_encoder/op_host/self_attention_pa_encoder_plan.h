@@ -201,6 +201,7 @@ inline SelfAttentionPaEncoderTiling OneBlock()
 // field.
 struct Kernel {
     SelfAttentionPaEncoderTilingKey key;
+    int32_t queriesPerTaskForm;  // of queriesPerTask
     int32_t splitsForm;  // of splits, scoreRingOffset
     int32_t rowTotalForm;  // of rowTotal, outputStrideN, valueStrideU, valueStrideK, queryStrideN
     int32_t keyStrideUForm;  // of keyStrideU, keyStrideK
@@ -229,7 +230,21 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    if (kernel.queriesPerTaskForm == 0) {
+        tiling.queriesPerTask =
+            CeilDiv(
+                problem.batch * problem.kvHeads * CeilDiv(problem.qRows,
+                    MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1,
+                128 / MaxOf(tiling.headsPerTask,
+                    1)) * 9 < CeilDiv(problem.batch * problem.kvHeads * CeilDiv(problem.qRows,
+                    MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1)) * 8
+                ? MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))
+                : MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    } else if (kernel.queriesPerTaskForm == 1) {
+        tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    }
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
@@ -424,7 +439,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128Value, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            Key::kFloat16D128E128Value, 0, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -448,8 +463,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskTypeNORM, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            Key::kFloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -472,7 +487,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -493,7 +508,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_logN;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueLogN, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            Key::kFloat16D128E128ValueLogN, 0, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -514,7 +529,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kMinMax) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueClampTypeMINMAX, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            Key::kFloat16D128E128ValueClampTypeMINMAX, 0, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -536,7 +551,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 0, 1, 1, 0, 0, 0, 0,
+            Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -555,8 +570,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedValueSize, schedule::kRing};
+            Key::kFloat16D128E128, 0, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -574,7 +589,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_key_padded;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyPadded, 0, 0, 1, 0, 0, 0, 0, schedule::kMaxRows,
+            Key::kFloat16D128E128KeyPadded, 0, 0, 0, 1, 0, 0, 0, 0, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -599,7 +614,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 0, 0, 0, 0, 1, 0, 0,
+            Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 1, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -624,7 +639,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 0, 0, 0, 0, 1, 0, 0,
+            Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 0, 0, 0, 0, 1, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -648,7 +663,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 0, 0, 0, 0, 2, 0, 1,
+            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 2, 0, 1,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -669,7 +684,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -696,8 +711,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 3, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 3, 0,
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -719,7 +735,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -738,7 +754,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_query_padded;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128QueryPadded, 0, 1, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            Key::kFloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -762,8 +778,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -786,7 +802,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 0, 0, 0, 0, 0, 0, 0,
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -810,8 +826,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0,
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -831,7 +848,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128Value, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            Key::kBfloat16D128E128Value, 0, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -855,8 +872,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 0, 0, 0, 0, 0, 1, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -879,7 +896,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -900,7 +917,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_logN;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueLogN, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            Key::kBfloat16D128E128ValueLogN, 0, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -921,8 +938,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kMinMax) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueClampTypeMINMAX, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            Key::kBfloat16D128E128ValueClampTypeMINMAX, 0, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -943,7 +960,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 0, 1, 1, 0, 0, 0, 0,
+            Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -962,8 +979,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedValueSize, schedule::kRing};
+            Key::kBfloat16D128E128, 0, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -981,7 +998,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_key_padded;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyPadded, 0, 0, 1, 0, 0, 0, 0, schedule::kMaxRows,
+            Key::kBfloat16D128E128KeyPadded, 0, 0, 0, 1, 0, 0, 0, 0, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1006,7 +1023,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 0, 0, 0, 0, 1, 0, 0,
+            Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 1, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1031,7 +1048,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 0, 0, 0, 0, 1, 1, 0,
+            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 0, 0, 0, 0, 1, 1, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1055,7 +1072,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 0, 0, 0, 0, 2, 0, 1,
+            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 2, 0, 1,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1076,7 +1093,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1103,8 +1120,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 0, 0, 0, 0, 3, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 3, 0,
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1126,7 +1144,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0, 0, 0,
+            Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1145,7 +1163,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_query_padded;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128QueryPadded, 0, 1, 0, 0, 0, 0, 0, schedule::kMaxRows,
+            Key::kBfloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1169,8 +1187,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 0, 0, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1193,7 +1211,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 0, 0, 0, 0, 0, 0, 0,
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1217,8 +1235,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 0, 0, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0,
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1243,7 +1262,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 0, 0, 0, 1, 0, 0, 0,
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 0, 0, 0, 1, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1272,8 +1291,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE, 0, 0, 0,
-            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE, 1, 0, 0,
+            0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1302,7 +1321,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE,
-            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            1, 0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1328,8 +1347,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE, 1, 0, 0, 1, 0, 0,
-            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE, 1, 1, 0, 0, 1, 0,
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, false);
@@ -1355,8 +1374,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE, 0, 0, 0,
-            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE, 1, 0, 0,
+            0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1386,7 +1405,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE,
-            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            1, 0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1410,7 +1429,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 0, 0, 0, 1, 0, 0, 0,
+            Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 0, 0, 0, 1, 0, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1434,8 +1453,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 0, 0, 1, 1, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 1, 0, 0, 1, 1, 0, 0,
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -1464,7 +1484,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_maskType_ALIBI_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE,
-            0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            1, 0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1494,7 +1514,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE,
-            0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            1, 0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1524,7 +1544,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE,
-            0, 0, 0, 1, 2, 0, 1, schedule::kMaxRows, schedule::kTileKeys,
+            1, 0, 0, 0, 1, 2, 0, 1, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1556,7 +1576,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE,
-            0, 0, 0, 1, 3, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            1, 0, 0, 0, 1, 3, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1580,8 +1600,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE, 0, 1, 0, 1, 0, 0,
-            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE, 1, 0, 1, 0, 1, 0,
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1610,8 +1630,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE, 0, 0,
-            0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE, 1, 0,
+            0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1640,7 +1660,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE,
-            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            1, 0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1669,7 +1689,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE,
-            0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            1, 0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1695,8 +1715,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE, 0, 0, 0,
-            1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE, 1, 0, 0,
+            0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);

@@ -40,8 +40,9 @@ static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
-static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0, "limits of max_rows");
+static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
+static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize <= 65536, "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
 static_assert(kFoldedLanes <= kRepeatLanes, "the reduction of a tile has as many levels");
@@ -50,50 +51,48 @@ static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole hea
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
+    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     kWholeScoreSlot = kRowsPerStep * kTileKeys * 4,  // 2 slots: integer scores of the rows
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: mask of the rows
-    kMaskWideSlot = kRowsPerStep * kTileKeys * 4,  // mask of the rows, in fp32
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kRowBlocksSlot = kRowsPerStep * 2 * kRepeatLanes * 4,  // a row statistic, two blocks a row
-    kProbSlot = kRowsPerStep * kTileKeys,  // 2 slots: probabilities, as the cube multiplies them
-    kProbHalfSlot = kRowsPerStep * kTileKeys * 2,  // integer-valued probabilities in fp16
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     // 2 slots: integer weighted sum of one tile
     kWholePartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    kMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: mask of the rows
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kProbHalfSlot = kRowsPerStep * kTileKeys * 2,  // integer-valued probabilities in fp16
+    kProbSlot = kRowsPerStep * kTileKeys,  // probabilities, as the cube multiplies them
+    kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
-    kLeavingOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
-    kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
-    kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
     // 2 slots: row maximum of one partial, then exp(it - new max)
     kPartMaxSlot = kRowsPerStep * 8 * 4,
-    kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
-    kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
+    kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
     kMergedRescaleSlot = kRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
+    kMaskWideSlot = kRowsPerStep * kTileKeys * 4,  // mask of the rows, in fp32
+    kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
+    kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
+    kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kStepSlot = kRing * kRowsPerVector * 4;  // steps of the probabilities of the tiles in flight
-constexpr uint32_t kWholeScore = 0, kScore = kWholeScore + 2 * kWholeScoreSlot,
-    kMaskRows = kScore + 2 * kScoreSlot, kMaskWide = kMaskRows + 2 * kMaskRowsSlot,
-    kLanes = kMaskWide + kMaskWideSlot, kRowBlocks = kLanes + kLanesSlot,
-    kProb = kRowBlocks + kRowBlocksSlot, kProbHalf = kProb + 2 * kProbSlot,
-    kAccumulator = kProbHalf + kProbHalfSlot, kWholePartial = kAccumulator + kAccumulatorSlot,
-    kPartial = kWholePartial + 2 * kWholePartialSlot, kResult = kPartial + 2 * kPartialSlot,
-    kLeavingMax = kResult + 2 * kResultSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
-    kLeavingOut = kLeavingSum + 2 * kLeavingSumSlot, kMergedMax = kLeavingOut + 2 * kLeavingOutSlot,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kNewMaxBlocks = kPartSum + 2 * kPartSumSlot,
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kRowMax = kMergedRescale + kMergedRescaleSlot, kRowSum = kRowMax + kRowMaxSlot,
+constexpr uint32_t kAccumulator = 0, kWholeScore = kAccumulator + kAccumulatorSlot,
+    kScore = kWholeScore + 2 * kWholeScoreSlot, kWholePartial = kScore + 2 * kScoreSlot,
+    kPartial = kWholePartial + 2 * kWholePartialSlot, kMaskRows = kPartial + 2 * kPartialSlot,
+    kResult = kMaskRows + 2 * kMaskRowsSlot, kLanes = kResult + 2 * kResultSlot,
+    kProbHalf = kLanes + kLanesSlot, kProb = kProbHalf + kProbHalfSlot,
+    kRowBlocks = kProb + kProbSlot, kLeavingMax = kRowBlocks + kRowBlocksSlot,
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kPartMax = kLeavingSum + 2 * kLeavingSumSlot,
+    kMergedSum = kPartMax + 2 * kPartMaxSlot, kMergedRescale = kMergedSum + kMergedSumSlot,
+    kMaskWide = kMergedRescale + kMergedRescaleSlot, kPartSum = kMaskWide + kMaskWideSlot,
+    kMergedMax = kPartSum + 2 * kPartSumSlot, kNewMaxBlocks = kMergedMax + kMergedMaxSlot,
+    kRowMax = kNewMaxBlocks + kNewMaxBlocksSlot, kRowSum = kRowMax + kRowMaxSlot,
     kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
     kRescale = kNewMax + kNewMaxSlot, kStep = kRescale + kRescaleSlot, kUbEnd = kStep + kStepSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");

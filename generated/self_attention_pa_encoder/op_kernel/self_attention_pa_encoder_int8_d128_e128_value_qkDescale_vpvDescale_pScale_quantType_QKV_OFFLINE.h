@@ -56,15 +56,15 @@ constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kWholeScoreReady = 0;  // MTE2_V, wholeScore: one id a slot
 constexpr int32_t kWholePartialReady = 2;  // MTE2_V, wholePartial: one id a slot
 constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kWholeScoreFree = 0;  // V_MTE2, wholeScore, score: one id a slot
 constexpr int32_t kWholePartialFree = 2;  // V_MTE2, wholePartial: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob
+constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -99,10 +99,11 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            lanes_ = View<float>(ub_, kLanes);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            probHalf_ = View<half>(ub_, kProbHalf);
             accumulator_ = View<float>(ub_, kAccumulator);
+            lanes_ = View<float>(ub_, kLanes);
+            probHalf_ = View<half>(ub_, kProbHalf);
+            prob_ = View<int8_t>(ub_, kProb);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
@@ -180,8 +181,8 @@ private:
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
             SetFlag<HardEvent::V_MTE2>(kWholePartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
@@ -226,8 +227,8 @@ private:
                 }
             }
         }
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kWholePartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
@@ -551,7 +552,7 @@ private:
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
@@ -568,19 +569,18 @@ private:
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
                 newMax_, chunk);
-            PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // score = exp(score - newMax)
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Sub(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                }
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -592,6 +592,9 @@ private:
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
@@ -609,43 +612,44 @@ private:
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, chunk);
-            {
-                auto prob = View<int8_t>(ub_, kProb + probSlot_ * kProbSlot);
-                // prob = clip(round(score / step), -128, 127)
-                for (int64_t row = 0; row < chunk; ++row) {
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    Duplicate(rowBlocks_[row * 128],
+            // prob = clip(round(score / step), -128, 127)
+            for (int64_t row = 0; row < chunk; ++row) {
+                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                    Duplicate(rowBlocks_[row / 8 * 128 + row % 8 * 8 + copy],
                         float(pScaleGm_.GetValue(head * tiling_.pScaleStrideN) == 0
                             ? 1.0f
                             : pScaleGm_.GetValue(head * tiling_.pScaleStrideN)),
-                        128);
+                        8);
                 }
-                PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    Div(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                        kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
-                }
-                PipeBarrier<PIPE_V>();
-                Cast(score, score, RoundMode::CAST_RINT, span);
-                PipeBarrier<PIPE_V>();
-                Maxs(score, score, float(-128.0f), span);
-                PipeBarrier<PIPE_V>();
-                Mins(score, score, float(127.0f), span);
-                PipeBarrier<PIPE_V>();
-                Cast(probHalf_, score, RoundMode::CAST_RINT, span);
-                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(prob, probHalf_, RoundMode::CAST_RINT, span);
-                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob,
-                    DataCopyExtParams(chunk, keys, (kTileKeys - RoundUp(keys, 32)) / 32,
-                        kTileKeys - keys, 0));
-                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                probSlot_ ^= 1;
             }
+            PipeBarrier<PIPE_V>();
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Div(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                }
+            }
+            PipeBarrier<PIPE_V>();
+            Cast(score, score, RoundMode::CAST_RINT, span);
+            PipeBarrier<PIPE_V>();
+            Maxs(score, score, float(-128.0f), span);
+            PipeBarrier<PIPE_V>();
+            Mins(score, score, float(127.0f), span);
+            PipeBarrier<PIPE_V>();
+            Cast(probHalf_, score, RoundMode::CAST_RINT, span);
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            PipeBarrier<PIPE_V>();
+            Cast(prob_, probHalf_, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                prob_,
+                DataCopyExtParams(chunk, keys, (kTileKeys - RoundUp(keys, 32)) / 32,
+                    kTileKeys - keys, 0));
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             wholeScoreSlot_ ^= 1;
         }
@@ -689,32 +693,43 @@ private:
                 // partial = partial * step
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    Duplicate(rowBlocks_[row * 128],
-                        float(pScaleGm_.GetValue(head * tiling_.pScaleStrideN) == 0
-                            ? 1.0f
-                            : pScaleGm_.GetValue(head * tiling_.pScaleStrideN)),
-                        128);
+                    for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                        Duplicate(rowBlocks_[row / 8 * 128 + row % 8 * 8 + copy],
+                            float(pScaleGm_.GetValue(head * tiling_.pScaleStrideN) == 0
+                                ? 1.0f
+                                : pScaleGm_.GetValue(head * tiling_.pScaleStrideN)),
+                            8);
+                    }
                 }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Mul(partial[d0], partial[d0],
-                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                            16));
+                    for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                        const int64_t groupRows = MinOf(8, chunk - r8);
+                        Mul(partial[d0 + r8 * kPaddedValueSize],
+                            partial[d0 + r8 * kPaddedValueSize],
+                            rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)],
+                            kRepeatLanes, groupRows,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
                 }
                 // accumulator = accumulator * rescale + partial
                 PipeBarrier<PIPE_V>();
                 for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0],
-                        CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                    Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Mul(accumulator_[r0 * kPaddedValueSize + d0],
-                        accumulator_[r0 * kPaddedValueSize + d0],
-                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                            16));
+                    for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                        const int64_t groupRows = MinOf(8, chunk - r8);
+                        Mul(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                            accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                            rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)],
+                            kRepeatLanes, groupRows,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
                 }
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
@@ -738,15 +753,19 @@ private:
                 float(kSmallest), chunk);
             PipeBarrier<PIPE_V>();
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
-                    CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Div(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0],
-                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 16));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Div(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                }
             }
             // result = result * a factor of its head  (self_attention.py:561)
             PipeBarrier<PIPE_V>();
@@ -793,7 +812,7 @@ private:
     // Next slot of each lifetime
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, wholeScoreSlot_ = 0;
-    uint32_t probSlot_ = 0, wholePartialSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
+    uint32_t wholePartialSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
@@ -829,6 +848,7 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
     LocalTensor<float> accumulator_;
+    LocalTensor<int8_t> prob_;
     LocalTensor<half> probHalf_;
 };
 

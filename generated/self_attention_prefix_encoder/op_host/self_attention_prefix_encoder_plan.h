@@ -90,6 +90,7 @@ inline SelfAttentionPrefixEncoderTiling OneBlock()
 // field.
 struct Kernel {
     SelfAttentionPrefixEncoderTilingKey key;
+    int32_t queriesPerTaskForm;  // of queriesPerTask
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedHeadSize;  // head size this kernel is specialised on, padded to 16
@@ -109,7 +110,21 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kerne
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    if (kernel.queriesPerTaskForm == 0) {
+        tiling.queriesPerTask =
+            CeilDiv(
+                problem.batch * problem.kvHeads * CeilDiv(problem.maxOfSeqLen,
+                    MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1,
+                128 / MaxOf(tiling.headsPerTask,
+                    1)) * 9 < CeilDiv(problem.batch * problem.kvHeads * CeilDiv(problem.maxOfSeqLen,
+                    MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1)) * 8
+                ? MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))
+                : MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    } else if (kernel.queriesPerTaskForm == 1) {
+        tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    }
     tiling.queryTiles = CeilDiv(problem.maxOfSeqLen, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
@@ -181,7 +196,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
         constexpr Kernel kernel{
-            Key::kFloat16D128MaskTypeCAUSALMASK, schedule::kMaxRows, schedule::kTileKeys,
+            Key::kFloat16D128MaskTypeCAUSALMASK, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -196,7 +211,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, schedule::kMaxRows,
+            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -210,8 +225,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, 1, schedule::kMaxRows,
+            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
     }
@@ -224,7 +239,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
-            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, schedule::kMaxRows,
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -237,7 +252,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
         constexpr Kernel kernel{
-            Key::kBfloat16D128MaskTypeCAUSALMASK, schedule::kMaxRows, schedule::kTileKeys,
+            Key::kBfloat16D128MaskTypeCAUSALMASK, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -252,7 +267,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, schedule::kMaxRows,
+            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -266,7 +281,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, schedule::kMaxRows,
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, 1, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -280,7 +295,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
         constexpr Kernel kernel{
-            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, schedule::kMaxRows,
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1, schedule::kMaxRows,
             schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);

@@ -36,8 +36,10 @@ static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
-static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0, "limits of max_rows");
+static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
+static_assert(kRowsPerStep <= 8, "a vector step has one group of 8 rows");
+static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
     "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
@@ -49,18 +51,16 @@ static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: mask of the rows
-    kMaskWideSlot = kRowsPerStep * kTileKeys * 4,  // mask of the rows, in fp32
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kRowBlocksSlot = kRowsPerStep * 2 * kRepeatLanes * 4,  // a row statistic, two blocks a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProbSlot = kRowsPerStep * kTileKeys * 2,
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
-    // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,
+    kMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: mask of the rows
+    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,
-    kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // 2 slots: weighted sums of a partial
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
+    kMaskWideSlot = kRowsPerStep * kTileKeys * 4,  // mask of the rows, in fp32
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
@@ -75,18 +75,17 @@ constexpr uint32_t
     kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
     kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
-constexpr uint32_t kScore = 0, kMaskRows = kScore + 2 * kScoreSlot,
-    kMaskWide = kMaskRows + 2 * kMaskRowsSlot, kLanes = kMaskWide + kMaskWideSlot,
-    kRowBlocks = kLanes + kLanesSlot, kProb = kRowBlocks + kRowBlocksSlot,
-    kAccumulator = kProb + 2 * kProbSlot, kPartial = kAccumulator + kAccumulatorSlot,
-    kResult = kPartial + 2 * kPartialSlot, kLeavingOut = kResult + 2 * kResultSlot,
-    kRowMax = kLeavingOut + 2 * kLeavingOutSlot, kRowSum = kRowMax + kRowMaxSlot,
-    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
-    kRescale = kNewMax + kNewMaxSlot, kLeavingMax = kRescale + kRescaleSlot,
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kMergedMax = kLeavingSum + 2 * kLeavingSumSlot,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kNewMaxBlocks = kPartSum + 2 * kPartSumSlot,
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
+    kMaskRows = kAccumulator + kAccumulatorSlot, kProb = kMaskRows + 2 * kMaskRowsSlot,
+    kResult = kProb + kProbSlot, kLanes = kResult + 2 * kResultSlot,
+    kRowBlocks = kLanes + kLanesSlot, kMaskWide = kRowBlocks + kRowBlocksSlot,
+    kPartial = kMaskWide + kMaskWideSlot, kRowMax = kPartial + 2 * kPartialSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
+    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
+    kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
+    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
+    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
