@@ -84,8 +84,8 @@ def _item_loop(given: PhaseInput) -> Statement:
         each.quantization for each in (context.keys, context.values) if each.quantization is not None
     ]
     body = seq(
-        Let(symbol=SPLIT, value=item % context.splits),
-        Let(symbol=TASK, value=item // context.splits),
+        Let(symbol=SPLIT, value=item // context.tasks),
+        Let(symbol=TASK, value=item % context.tasks),
         *context.rows.enter(context),
         *key_range(context),
         *context.rows.rows_of_this_aiv(context),
