@@ -6,12 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from attndsl.expr import Const
 from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.lowering.errors import DoesNotFit, TooManyEvents
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import Computation, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
-from attndsl.lowering.match.schedule_options import Schedule, describe, resolve, smaller
+from attndsl.lowering.match.schedule_options import (
+    BAND_ROWS,
+    MANY_ROWS,
+    Schedule,
+    describe,
+    resolve,
+    smaller,
+)
 from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization, settings_of
@@ -54,7 +62,8 @@ def compile_operator(operator: Operator, specialization: Specialization) -> Comp
     computation, signature = _recognized(operator, specialization)
     required = required_options(computation)
     stated = _stated(operator, required)
-    schedule = resolve(stated, operator.device, operator.schedule_lines)
+    rows = rows_of_a_task(signature, specialization.dtype)
+    schedule = resolve(stated, operator.device, operator.schedule_lines, max_rows=rows)
     while True:
         try:
             joint, program = run_passes(lower(computation, signature, schedule, operator.device), PASSES)
@@ -77,6 +86,13 @@ def compile_operator(operator: Operator, specialization: Specialization) -> Comp
             joint=joint,
             program=program,
         )
+
+
+def rows_of_a_task(signature: KernelSignature, dtype: str) -> int:
+    """Rows of a task at most, where nothing else is stated: prompts have many."""
+    positions = not signature.extents.get("Q", Const(1)).same(Const(1))
+    one_part = max(signature.padded_head_size, signature.padded_value_size) <= Schedule().base_k
+    return MANY_ROWS if positions and one_part and dtype != "int8" else BAND_ROWS
 
 
 def _smaller(
