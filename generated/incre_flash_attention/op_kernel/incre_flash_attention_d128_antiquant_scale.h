@@ -64,31 +64,31 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kKeyScale = 0, kKeyScaleSlot = 512,  // scale of each channel of keys, in fp32
+    kWideRows = 0, kWideRowsSlot = 8192,  // int8 rows as the cube takes them
+    // probabilities, as the cube multiplies them
+    kProb = kWideRows + kWideRowsSlot, kProbSlot = 8192,
+    kInt8Rows = kProb + kProbSlot, kInt8RowsSlot = 4096,  // int8 rows of keys or values
+    kPartial = kInt8Rows + kInt8RowsSlot, kPartialSlot = 4096,  // weighted sum of one tile or split
+    kQueryRows = kPartial + kPartialSlot, kQueryRowsSlot = 2048,  // query rows
+    // reduction over the tile, one repeat a row
+    kLanes = kQueryRows + kQueryRowsSlot, kLanesSlot = 2048,
+    kQueryFolded = kLanes + kLanesSlot, kQueryFoldedSlot = 2048,  // folded query rows
+    // finished rows in the dtype of the result
+    kResult = kQueryFolded + kQueryFoldedSlot, kResultSlot = 2048,
+    // scale of each channel of keys, in fp32
+    kKeyScale = kResult + kResultSlot, kKeyScaleSlot = 512,
     // scale of each channel of values, in fp32
     kValueScale = kKeyScale + kKeyScaleSlot, kValueScaleSlot = 512,
     // running weighted sum of each row
-    kAccumulator = kValueScale + kValueScaleSlot, kAccumulatorSlot = 32768,
-    kQueryRows = kAccumulator + kAccumulatorSlot, kQueryRowsSlot = 2048,  // query rows
-    // scratch: query rows times the scale, row sums times the offset
-    kChannelRows = kQueryRows + kQueryRowsSlot, kChannelRowsSlot = 4096,
-    // reduction over the tile, one repeat a row
-    kLanes = kChannelRows + kChannelRowsSlot, kLanesSlot = 2048,
-    kRowBlocks = kLanes + kLanesSlot, kRowBlocksSlot = 4096,  // a row statistic, two blocks a row
-    kQueryFolded = kRowBlocks + kRowBlocksSlot, kQueryFoldedSlot = 2048,  // folded query rows
-    // int8 rows of keys or values
-    kInt8Rows = kQueryFolded + kQueryFoldedSlot, kInt8RowsSlot = 4096,
-    // int8 rows as the cube takes them
-    kWideRows = kInt8Rows + kInt8RowsSlot, kWideRowsSlot = 8192,
+    kAccumulator = kValueScale + kValueScaleSlot + 256, kAccumulatorSlot = 32768,
     // scores of the rows, then exp(score - max)
-    kScore = kWideRows + kWideRowsSlot, kScoreSlot = 16384,
-    kProb = kScore + kScoreSlot, kProbSlot = 8192,  // probabilities, as the cube multiplies them
-    kPartial = kProb + kProbSlot, kPartialSlot = 4096,  // weighted sum of one tile or split
-    // finished rows in the dtype of the result
-    kResult = kPartial + kPartialSlot, kResultSlot = 2048,
-    kLeavingOut = kResult + kResultSlot, kLeavingOutSlot = 4096,  // weighted sums of a partial
+    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
+    // scratch: query rows times the scale, row sums times the offset
+    kChannelRows = kScore + kScoreSlot, kChannelRowsSlot = 4096,
+    // a row statistic, two blocks a row
+    kRowBlocks = kChannelRows + kChannelRowsSlot, kRowBlocksSlot = 512,
     // scale of each channel of keys
-    kKeyScaleIo = kLeavingOut + kLeavingOutSlot, kKeyScaleIoSlot = 256,
+    kKeyScaleIo = kRowBlocks + kRowBlocksSlot, kKeyScaleIoSlot = 256,
     // scale of each channel of values
     kValueScaleIo = kKeyScaleIo + kKeyScaleIoSlot, kValueScaleIoSlot = 256,
     // factor of the scores of each row
@@ -118,11 +118,11 @@ constexpr uint32_t
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 static_assert(
-    (kKeyScale | kValueScale | kAccumulator | kQueryRows | kChannelRows | kLanes | kRowBlocks
-        | kQueryFolded | kInt8Rows | kWideRows | kScore | kProb | kPartial | kResult |
-        kLeavingOut | kKeyScaleIo | kValueScaleIo | kQueryFactor | kRowMax | kRowSum | kTileStat
-        | kNewMax | kRescale | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax |
-        kPartSum | kNewMaxBlocks | kMergedRescale) % 32 == 0,
+    (kWideRows | kProb | kInt8Rows | kPartial | kQueryRows | kLanes | kQueryFolded | kResult
+        | kKeyScale | kValueScale | kAccumulator | kScore | kChannelRows | kRowBlocks |
+        kKeyScaleIo | kValueScaleIo | kQueryFactor | kRowMax | kRowSum | kTileStat | kNewMax |
+        kRescale | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
+        kNewMaxBlocks | kMergedRescale) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
@@ -173,33 +173,38 @@ constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kKeyRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kValueRingReadyMTE2Done = 1;  // MTE2_MTE3
-constexpr int32_t kKeyScaleIoReady = 0;  // MTE2_V, keyScaleIo, valueScaleIo
-constexpr int32_t kQueryRowsReady = 1;  // MTE2_V, queryRows
-constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows
-constexpr int32_t kScoreReady = 3;  // MTE2_V, score
-constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
-constexpr int32_t kKeyRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kValueRingReadyMTE2Taken = 1;  // MTE3_MTE2
+constexpr int32_t kPartialTakenMte2Mte3 = 2;  // MTE2_MTE3, partial
+constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
+constexpr int32_t kKeyScaleIoReady = 1;  // MTE2_V, keyScaleIo, valueScaleIo
+constexpr int32_t kQueryRowsReady = 2;  // MTE2_V, queryRows
+constexpr int32_t kInt8RowsReady = 3;  // MTE2_V, int8Rows
+constexpr int32_t kScoreReady = 4;  // MTE2_V, score
+constexpr int32_t kPartialReady = 5;  // MTE2_V, partial
+constexpr int32_t kPartialTakenMte2V = 6;  // MTE2_V, partial
+constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
+constexpr int32_t kKeyRingReadyMTE2Taken = 1;  // MTE3_MTE2
+constexpr int32_t kValueRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kQueryFoldedFree = 0;  // MTE3_V, queryFolded
 constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows
 constexpr int32_t kProbFree = 2;  // MTE3_V, prob
 constexpr int32_t kResultFree = 3;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut
+constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kQueryRowsFree = 0;  // V_MTE2, queryRows
 constexpr int32_t kInt8RowsFree = 1;  // V_MTE2, int8Rows
 constexpr int32_t kScoreFree = 2;  // V_MTE2, score
-constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
+constexpr int32_t kPartialFreeVMte2 = 3;  // V_MTE2, partial
 constexpr int32_t kKeyScaleIoFree = 4;  // V_MTE2, keyScaleIo, keyScale, valueScaleIo, valueScale
 constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum
+constexpr int32_t kPartialTakenVMte2 = 6;  // V_MTE2, partial
 constexpr int32_t kQueryFoldedReady = 0;  // V_MTE3, queryFolded
 constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
 constexpr int32_t kResultReady = 3;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum, leavingOut
+constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum, partial
 
 // Cross-core flags.
 constexpr uint16_t kKeyRingReady = 0;
@@ -245,21 +250,20 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
+            wideRows_ = View<half>(ub_, kWideRows);
+            prob_ = View<half>(ub_, kProb);
+            int8Rows_ = View<int8_t>(ub_, kInt8Rows);
+            partial_ = View<float>(ub_, kPartial);
+            queryRows_ = View<T>(ub_, kQueryRows);
+            lanes_ = View<float>(ub_, kLanes);
+            queryFolded_ = View<half>(ub_, kQueryFolded);
+            result_ = View<T>(ub_, kResult);
             keyScale_ = View<float>(ub_, kKeyScale);
             valueScale_ = View<float>(ub_, kValueScale);
             accumulator_ = View<float>(ub_, kAccumulator);
-            queryRows_ = View<T>(ub_, kQueryRows);
-            channelRows_ = View<float>(ub_, kChannelRows);
-            lanes_ = View<float>(ub_, kLanes);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            queryFolded_ = View<half>(ub_, kQueryFolded);
-            int8Rows_ = View<int8_t>(ub_, kInt8Rows);
-            wideRows_ = View<half>(ub_, kWideRows);
             score_ = View<float>(ub_, kScore);
-            prob_ = View<half>(ub_, kProb);
-            partial_ = View<float>(ub_, kPartial);
-            result_ = View<T>(ub_, kResult);
-            leavingOut_ = View<float>(ub_, kLeavingOut);
+            channelRows_ = View<float>(ub_, kChannelRows);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
             keyScaleIo_ = View<T>(ub_, kKeyScaleIo);
             valueScaleIo_ = View<T>(ub_, kValueScaleIo);
             queryFactor_ = View<float>(ub_, kQueryFactor);
@@ -339,7 +343,9 @@ private:
         SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
         SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
@@ -387,7 +393,9 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
@@ -684,14 +692,14 @@ private:
                 // folded = query * scale / factor
                 PipeBarrier<PIPE_V>();
                 for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], queryFactor_[r0], CeilDiv(kRowsPerStep, 8),
-                        BrcbRepeatParams(16, 128));
+                    Brcb(rowBlocks_[copy], queryFactor_[r0], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
                     Div(channelRows_[c0], channelRows_[c0],
                         rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, 16, 16, 16));
+                        BinaryRepeatParams(1, 1, 0, 16, 16, 1));
                 }
                 WaitFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
                 PipeBarrier<PIPE_V>();
@@ -760,15 +768,14 @@ private:
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score = score * queryFactor
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], queryFactor_[r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], queryFactor_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
             WaitFlag<HardEvent::MTE2_V>(kScoreReady);
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                 Mul(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             // score * scale_value  (incre_flash_attention.py:168)
             PipeBarrier<PIPE_V>();
@@ -782,7 +789,7 @@ private:
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kTileKeys > keys) {
                 Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
             }
@@ -800,19 +807,15 @@ private:
             Max(newMax_, rowMax_[r0], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
-            PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // score = exp(score - newMax)
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                 Sub(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
             Exp(score_, score_, span);
@@ -824,6 +827,9 @@ private:
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kTileKeys > keys) {
                 Duplicate(lanes_, float(0), chunk * kRepeatLanes);
@@ -901,29 +907,37 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
             DataCopyPad(partial_,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
                 DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
             SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0],
-                    CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                 Mul(accumulator_[r0 * kPaddedHeadSize + d0],
                     accumulator_[r0 * kPaddedHeadSize + d0],
                     rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 16));
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial_,
                 chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree);
+            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         }
     }
 
@@ -954,15 +968,14 @@ private:
                 Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
                 for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], rowSum_[r0], CeilDiv(kRowsPerStep, 8),
-                        BrcbRepeatParams(16, 128));
+                    Brcb(rowBlocks_[copy], rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                     Div(accumulator_[r0 * kPaddedHeadSize + d0],
                         accumulator_[r0 * kPaddedHeadSize + d0],
                         rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 16));
+                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
                 }
                 WaitFlag<HardEvent::MTE3_V>(kResultFree);
                 PipeBarrier<PIPE_V>();
@@ -984,10 +997,18 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-                Brcb(leavingMax_, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                Brcb(leavingSum_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                Adds(leavingOut_, accumulator_[r0 * kPaddedHeadSize], float(0),
+                Brcb(leavingMax_, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                Brcb(leavingSum_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                Adds(partial_, accumulator_[r0 * kPaddedHeadSize], float(0),
                     chunk * kPaddedHeadSize);
+                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
+                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
@@ -996,8 +1017,12 @@ private:
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
                 DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], leavingOut_,
+                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], partial_,
                     DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
         }
@@ -1026,11 +1051,17 @@ private:
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
                 DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
                 DataCopyPad(partial_,
                     partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
                     DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                     DataCopyPadExtParams<float>());
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
@@ -1057,7 +1088,9 @@ private:
                 }
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_, accumulator_, partial_, chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE2>(kPartialFree);
+                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
                 SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
@@ -1109,8 +1142,8 @@ private:
     LocalTensor<T> keyScaleIo_, valueScaleIo_, queryRows_, result_;
     LocalTensor<float> keyScale_, valueScale_, queryFactor_, rowMax_, rowSum_, accumulator_;
     LocalTensor<float> channelRows_, lanes_, rowBlocks_, score_, tileStat_, newMax_, rescale_;
-    LocalTensor<float> partial_, leavingMax_, leavingSum_, leavingOut_, mergedMax_, mergedSum_;
-    LocalTensor<float> partMax_, partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> partial_, leavingMax_, leavingSum_, mergedMax_, mergedSum_, partMax_;
+    LocalTensor<float> partSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<half> queryFolded_, wideRows_, prob_;
     LocalTensor<int8_t> int8Rows_;
     LocalTensor<half> queryL1_;

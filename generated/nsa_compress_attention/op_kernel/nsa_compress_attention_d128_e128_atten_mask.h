@@ -67,43 +67,44 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kBlockNumber = 0, kBlockNumberSlot = 2048,  // number of each lane's block
+    kAccumulator = 0, kAccumulatorSlot = 32768,  // running weighted sum of each row
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
+    // 2 slots: atten_mask of the positions
+    kAttenMaskBytes = kScore + 2 * kScoreSlot, kAttenMaskBytesSlot = 4096,
+    // probabilities, as the cube multiplies them
+    kProb = kAttenMaskBytes + 2 * kAttenMaskBytesSlot, kProbSlot = 8192,
+    // 2 slots: finished rows in the dtype of the result
+    kResult = kProb + kProbSlot, kResultSlot = 2048,
+    // blocks of a tile, sorted in groups
+    kBlockRecords = kResult + 2 * kResultSlot, kBlockRecordsSlot = 4096,
+    // best blocks of each position, sorted records
+    kBest = kBlockRecords + kBlockRecordsSlot, kBestSlot = 4096,
+    kSelected = kBest + kBestSlot, kSelectedSlot = 2048,  // 2 slots: numbers of the best blocks
+    // number of each lane's block
+    kBlockNumber = kSelected + 2 * kSelectedSlot, kBlockNumberSlot = 2048,
     // block of each lane within its position
     kLaneBlock = kBlockNumber + kBlockNumberSlot, kLaneBlockSlot = 2048,
     // bytes to the first key of each lane's block
     kLaneOffset = kLaneBlock + kLaneBlockSlot, kLaneOffsetSlot = 2048,
     kLaneNumber = kLaneOffset + kLaneOffsetSlot, kLaneNumberSlot = 2048,  // the same, to compare
-    // running weighted sum of each row
-    kAccumulator = kLaneNumber + kLaneNumberSlot, kAccumulatorSlot = 32768,
-    // 2 slots: scores of the rows, then exp(score - max)
-    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
-    // 2 slots: atten_mask of the positions
-    kAttenMaskBytes = kScore + 2 * kScoreSlot, kAttenMaskBytesSlot = 4096,
-    // atten_mask of a position in fp16, to compare
-    kAttenMaskHalf = kAttenMaskBytes + 2 * kAttenMaskBytesSlot, kAttenMaskHalfSlot = 1024,
-    // one bit a key: 1 keeps its score
-    kAttenMaskKeep = kAttenMaskHalf + kAttenMaskHalfSlot, kAttenMaskKeepSlot = 512,
     // reduction over the tile, one repeat a row
-    kLanes = kAttenMaskKeep + kAttenMaskKeepSlot, kLanesSlot = 2048,
-    kRowBlocks = kLanes + kLanesSlot, kRowBlocksSlot = 4096,  // a row statistic, two blocks a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 8192,
-    // 2 slots: weighted sum of one tile or split
-    kPartial = kProb + 2 * kProbSlot, kPartialSlot = 4096,
-    // 2 slots: finished rows in the dtype of the result
-    kResult = kPartial + 2 * kPartialSlot, kResultSlot = 2048,
+    kLanes = kLaneNumber + kLaneNumberSlot, kLanesSlot = 2048,
+    kBlockScore = kLanes + kLanesSlot, kBlockScoreSlot = 2048,  // score of each lane's block
+    // atten_mask of a position in fp16, to compare
+    kAttenMaskHalf = kBlockScore + kBlockScoreSlot, kAttenMaskHalfSlot = 1024,
+    kMerged = kAttenMaskHalf + kAttenMaskHalfSlot, kMergedSlot = 1024,  // best blocks and new ones
+    // one bit a key: 1 keeps its score
+    kAttenMaskKeep = kMerged + kMergedSlot, kAttenMaskKeepSlot = 512,
+    // a row statistic, two blocks a row
+    kRowBlocks = kAttenMaskKeep + kAttenMaskKeepSlot, kRowBlocksSlot = 512,
     // probabilities of a tile summed over heads, behind the last keys of the tile before
-    kWindow = kResult + 2 * kResultSlot, kWindowSlot = 34816,
-    kBlockScore = kWindow + kWindowSlot, kBlockScoreSlot = 2048,  // score of each lane's block
-    // blocks of a tile, sorted in groups
-    kBlockRecords = kBlockScore + kBlockScoreSlot, kBlockRecordsSlot = 4096,
-    // best blocks of each position, sorted records
-    kBest = kBlockRecords + kBlockRecordsSlot, kBestSlot = 4096,
-    kBlockTerm = kBest + kBestSlot, kBlockTermSlot = 2048,  // one term of the scores
-    kMerged = kBlockTerm + kBlockTermSlot, kMergedSlot = 1024,  // best blocks and new ones
-    kSelected = kMerged + kMergedSlot, kSelectedSlot = 2048,  // 2 slots: numbers of the best blocks
+    kWindow = kRowBlocks + kRowBlocksSlot + 256, kWindowSlot = 34816,
+    // 2 slots: weighted sum of one tile or split
+    kPartial = kWindow + kWindowSlot, kPartialSlot = 4096,
+    kBlockTerm = kPartial + 2 * kPartialSlot, kBlockTermSlot = 2048,  // one term of the scores
     // running maximum of each row, of items in flight
-    kRowMax = kSelected + 2 * kSelectedSlot, kRowMaxSlot = 768,
+    kRowMax = kBlockTerm + kBlockTermSlot, kRowMaxSlot = 768,
     // running sum of each row, of items in flight
     kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
     // maximum or sum of each row of the tile
@@ -117,11 +118,11 @@ constexpr uint32_t
     kBlockBits = kLeavingStatistic + 2 * kLeavingStatisticSlot, kBlockBitsSlot = 64,
     kUbEnd = kBlockBits + kBlockBitsSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert((kBlockNumber | kLaneBlock | kLaneOffset | kLaneNumber | kAccumulator | kScore |
-        kAttenMaskBytes | kAttenMaskHalf | kAttenMaskKeep | kLanes | kRowBlocks | kProb |
-        kPartial | kResult | kWindow | kBlockScore | kBlockRecords | kBest | kBlockTerm |
-        kMerged | kSelected | kRowMax | kRowSum | kTileStat | kNewMax | kRescale |
-        kLeavingStatistic | kBlockBits) % 32 == 0,
+static_assert((kAccumulator | kScore | kAttenMaskBytes | kProb | kResult | kBlockRecords | kBest |
+        kSelected | kBlockNumber | kLaneBlock | kLaneOffset | kLaneNumber | kLanes | kBlockScore
+        | kAttenMaskHalf | kMerged | kAttenMaskKeep | kRowBlocks | kWindow | kPartial |
+        kBlockTerm | kRowMax | kRowSum | kTileStat | kNewMax | kRescale | kLeavingStatistic |
+        kBlockBits) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
@@ -172,19 +173,19 @@ constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score, attenMaskBytes: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kLeavingStatisticFree = 2;  // MTE3_V, leavingStatistic: one id a slot
-constexpr int32_t kResultFree = 4;  // MTE3_V, result: one id a slot
-constexpr int32_t kSelectedFree = 6;  // MTE3_V, selected: one id a slot
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kLeavingStatisticFree = 1;  // MTE3_V, leavingStatistic: one id a slot
+constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
+constexpr int32_t kSelectedFree = 5;  // MTE3_V, selected: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score, attenMaskBytes: one id a slot
 constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kLeavingStatisticReady = 2;  // V_MTE3, leavingStatistic: one id a slot
-constexpr int32_t kResultReady = 4;  // V_MTE3, result: one id a slot
-constexpr int32_t kSelectedReady = 6;  // V_MTE3, selected: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob
+constexpr int32_t kLeavingStatisticReady = 1;  // V_MTE3, leavingStatistic: one id a slot
+constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
+constexpr int32_t kSelectedReady = 5;  // V_MTE3, selected: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreAgainRingReady = 0;
@@ -229,21 +230,22 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
+            accumulator_ = View<float>(ub_, kAccumulator);
+            prob_ = View<T>(ub_, kProb);
+            blockRecords_ = View<float>(ub_, kBlockRecords);
+            best_ = View<float>(ub_, kBest);
             blockNumber_ = View<int32_t>(ub_, kBlockNumber);
             laneBlock_ = View<int32_t>(ub_, kLaneBlock);
             laneOffset_ = View<int32_t>(ub_, kLaneOffset);
             laneNumber_ = View<float>(ub_, kLaneNumber);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            attenMaskHalf_ = View<half>(ub_, kAttenMaskHalf);
-            attenMaskKeep_ = View<uint8_t>(ub_, kAttenMaskKeep);
             lanes_ = View<float>(ub_, kLanes);
+            blockScore_ = View<float>(ub_, kBlockScore);
+            attenMaskHalf_ = View<half>(ub_, kAttenMaskHalf);
+            merged_ = View<float>(ub_, kMerged);
+            attenMaskKeep_ = View<uint8_t>(ub_, kAttenMaskKeep);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
             window_ = View<float>(ub_, kWindow);
-            blockScore_ = View<float>(ub_, kBlockScore);
-            blockRecords_ = View<float>(ub_, kBlockRecords);
-            best_ = View<float>(ub_, kBest);
             blockTerm_ = View<float>(ub_, kBlockTerm);
-            merged_ = View<float>(ub_, kMerged);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
@@ -316,8 +318,8 @@ private:
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + slot);
@@ -364,8 +366,8 @@ private:
             SelectRest(tiles, corePositions, totalBlocks, selectionTiles);
             WriteSelection(kvHead, heads, firstQuery, firstToken, rowBegin, rows, corePositions);
         }
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + slot);
@@ -816,7 +818,7 @@ private:
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kTileKeys > keys) {
                 Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
             }
@@ -834,19 +836,15 @@ private:
             Max(newMax_, rowMax_[r0], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
-            PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // score = exp(score - newMax)
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                 Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -858,6 +856,9 @@ private:
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kTileKeys > keys) {
                 Duplicate(lanes_, float(0), chunk * kRepeatLanes);
@@ -875,19 +876,15 @@ private:
             Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
-            {
-                auto prob = View<T>(ub_, kProb + probSlot_ * kProbSlot);
-                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                Cast(prob, score, RoundMode::CAST_RINT, span);
-                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob,
-                    DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                        (kTileKeys - keys) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                probSlot_ ^= 1;
-            }
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                prob_,
+                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
+                    (kTileKeys - keys) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
@@ -910,15 +907,15 @@ private:
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0],
-                    CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                 Mul(accumulator_[r0 * kPaddedValueSize + d0],
                     accumulator_[r0 * kPaddedValueSize + d0],
                     rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 16));
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
@@ -941,8 +938,7 @@ private:
                         kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
                 WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingStatistic, rowMax_[r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
+                Brcb(leavingStatistic, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
                 SetFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
                 if (heads == 1) {
@@ -969,7 +965,7 @@ private:
             auto leavingStatistic =
                 View<float>(ub_, kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-            Brcb(leavingStatistic, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            Brcb(leavingStatistic, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
             SetFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
             WaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
             if (heads == 1) {
@@ -1006,15 +1002,14 @@ private:
             Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
             PipeBarrier<PIPE_V>();
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rowSum_[r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                 Div(accumulator_[r0 * kPaddedValueSize + d0],
                     accumulator_[r0 * kPaddedValueSize + d0],
                     rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 16));
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -1131,14 +1126,13 @@ private:
             }
             // score = exp(score - rowMax)
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rowMax_[r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                 Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -1152,14 +1146,13 @@ private:
             }
             // score = score / rowSum, then added to the sums of its position
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rowSum_[r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                 Div(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             for (int64_t row = 0; row < chunk; ++row) {
                 PipeBarrier<PIPE_V>();
@@ -1352,8 +1345,8 @@ private:
             auto selected = View<int32_t>(ub_, kSelected + selectedSlot_ * kSelectedSlot);
             WaitFlag<HardEvent::MTE3_V>(kSelectedFree + selectedSlot_);
             PipeBarrier<PIPE_V>();
-            Extract(blockScore_, selected.ReinterpretCast<uint32_t>(), best_[position0 * 32 * 2],
-                CeilDiv(stepPositions * 32, 32));
+            Extract(blockScore_, selected.template ReinterpretCast<uint32_t>(),
+                best_[position0 * 32 * 2], CeilDiv(stepPositions * 32, 32));
             SetFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
             WaitFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
             DataCopyPad(topkIndicesOutGm_[(firstToken + firstQuery + rowBegin / heads
@@ -1372,8 +1365,8 @@ private:
 
     // The slot that each lifetime uses next
     uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0;
-    uint32_t leavingStatisticSlot_ = 0, resultSlot_ = 0, selectedSlot_ = 0;
+    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, leavingStatisticSlot_ = 0;
+    uint32_t resultSlot_ = 0, selectedSlot_ = 0;
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -1399,6 +1392,7 @@ private:
     LocalTensor<float> merged_;
     LocalTensor<half> attenMaskHalf_;
     LocalTensor<uint8_t> attenMaskKeep_, blockBits_;
+    LocalTensor<T> prob_;
     LocalTensor<T> queryL1_;
 };
 

@@ -168,6 +168,7 @@ inline SelfAttentionPaEncoderTiling OneBlock()
 struct Kernel {
     SelfAttentionPaEncoderTilingKey key;
     uint32_t scheduleMode;
+    int32_t headsPerTaskForm;  // of headsPerTask, queriesPerTask
     int32_t splitsForm;  // of splits
     int32_t rowTotalForm;  // of rowTotal, outputStrideN, valueStrideU, valueStrideK, queryStrideN
     int32_t keyStrideUForm;  // of keyStrideU, keyStrideK
@@ -191,9 +192,27 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     tiling.batchScalar = problem.batch;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 128);
+    if (kernel.headsPerTaskForm == 0) {
+        tiling.headsPerTask = MinOf(tiling.group, 256);
+    } else if (kernel.headsPerTaskForm == 1) {
+        tiling.headsPerTask = MinOf(tiling.group, 128);
+    }
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1));
+    if (kernel.headsPerTaskForm == 0) {
+        tiling.queriesPerTask =
+            CeilDiv(
+                problem.batch * problem.kvHeads * CeilDiv(problem.qRows,
+                    MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1,
+                128 / MaxOf(tiling.headsPerTask,
+                    1)) * 9 < CeilDiv(problem.batch * problem.kvHeads * CeilDiv(problem.qRows,
+                    MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1)) * 8
+                ? MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))
+                : MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1));
+    } else if (kernel.headsPerTaskForm == 1) {
+        tiling.queriesPerTask = MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1));
+    }
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
@@ -388,7 +407,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_NORM
@@ -409,7 +428,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
@@ -429,7 +448,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_logN
@@ -447,7 +466,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_clampType_MIN_MAX
@@ -465,7 +484,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kMinMax) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD
@@ -483,7 +502,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128
@@ -499,7 +518,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_key_padded
@@ -515,7 +534,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128KeyPadded, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_maskType_ALIBI
@@ -536,7 +555,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_maskType_NORM
@@ -557,7 +576,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_full_maskType_NORM
@@ -578,7 +597,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 0, 2, 0, 1};
+            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 2, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_maskType_NORM_COMPRESS
@@ -596,7 +615,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -619,7 +638,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 3, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 1, 0, 0, 0, 0, 0, 3, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
@@ -638,7 +657,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_query_padded
@@ -654,7 +673,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128QueryPadded, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_ALIBI
@@ -675,7 +694,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -695,7 +714,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
@@ -715,7 +734,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value
@@ -733,7 +752,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_NORM
@@ -754,7 +773,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 1, 0};
+            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
@@ -774,7 +793,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_logN
@@ -792,7 +811,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_clampType_MIN_MAX
@@ -810,7 +829,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kMinMax) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD
@@ -828,7 +847,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128
@@ -844,7 +863,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_key_padded
@@ -860,7 +879,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128KeyPadded, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_maskType_ALIBI
@@ -881,7 +900,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+            Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_maskType_NORM
@@ -902,7 +921,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 1, 0};
+            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_full_maskType_NORM
@@ -923,7 +942,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 0, 2, 0, 1};
+            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 2, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_NORM_COMPRESS
@@ -941,7 +960,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -964,7 +983,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 3, 0, 0};
+            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 1, 0, 0, 0, 0, 0, 3, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
@@ -983,7 +1002,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_query_padded
@@ -999,7 +1018,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128QueryPadded, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_ALIBI
@@ -1020,7 +1039,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -1040,7 +1059,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
@@ -1060,7 +1079,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE
@@ -1082,7 +1101,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE
@@ -1107,7 +1126,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
@@ -1131,7 +1150,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE
@@ -1153,7 +1172,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE, 0, 2, 0, 0, 1, 1, 0, 0, 0};
+            Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE, 0, 1, 2, 0, 0, 1, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE
@@ -1175,7 +1194,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kMinMax) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_maskType_NORM_quantType_QKV_ONLINE
@@ -1200,7 +1219,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE
@@ -1220,7 +1239,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE
@@ -1240,7 +1259,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 1, 1, 0, 1, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_maskType_ALIBI_quantType_QKV_ONLINE
@@ -1265,7 +1284,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 1, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE
@@ -1290,7 +1309,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 1, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE
@@ -1315,7 +1334,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 2, 0, 1};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 2, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
@@ -1342,7 +1361,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 3, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 3, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE
@@ -1362,7 +1381,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE
@@ -1387,7 +1406,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE
@@ -1411,7 +1430,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE
@@ -1435,7 +1454,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE
@@ -1457,7 +1476,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType == values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE, 1, 1, 0, 0, 0, 1, 0, 0, 0};
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};

@@ -13,11 +13,11 @@
  * Schedule
  *   tile_k    512    default
  *   ring      3      default
- *   rows      8      default
+ *   rows      16     default
  *   base_n    128    default
  *   base_k    128    default
  *   slots     2      default
- *   max_rows  128    default
+ *   max_rows  256    default
  *   split_kv  auto   default
  *   cores     auto   default
  *
@@ -46,9 +46,9 @@ namespace self_attention_pa_encoder_d128_e128 {
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
+constexpr int64_t kRowsPerVector = 128;  // query rows of one vector core, at most
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
+constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
@@ -64,60 +64,57 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kScore = 0, kScoreSlot = 16384,  // 2 slots: scores of the rows, then exp(score - max)
-    // reduction over the tile, one repeat a row
-    kLanes = kScore + 2 * kScoreSlot, kLanesSlot = 2048,
-    kRowBlocks = kLanes + kLanesSlot, kRowBlocksSlot = 4096,  // a row statistic, two blocks a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 8192,
+    kScore = 0, kScoreSlot = 32768,  // 2 slots: scores of the rows, then exp(score - max)
     // running weighted sum of each row
-    kAccumulator = kProb + 2 * kProbSlot, kAccumulatorSlot = 32768,
-    // 2 slots: weighted sum of one tile or split
-    kPartial = kAccumulator + kAccumulatorSlot, kPartialSlot = 4096,
+    kAccumulator = kScore + 2 * kScoreSlot, kAccumulatorSlot = 65536,
+    // probabilities, as the cube multiplies them
+    kProb = kAccumulator + kAccumulatorSlot, kProbSlot = 16384,
     // 2 slots: finished rows in the dtype of the result
-    kResult = kPartial + 2 * kPartialSlot, kResultSlot = 2048,
-    // 2 slots: weighted sums of a partial
-    kLeavingOut = kResult + 2 * kResultSlot, kLeavingOutSlot = 4096,
+    kResult = kProb + kProbSlot, kResultSlot = 4096,
+    // reduction over the tile, one repeat a row
+    kLanes = kResult + 2 * kResultSlot, kLanesSlot = 4096,
     // running maximum of each row, of items in flight
-    kRowMax = kLeavingOut + 2 * kLeavingOutSlot, kRowMaxSlot = 768,
+    kRowMax = kLanes + kLanesSlot, kRowMaxSlot = 1536,
     // running sum of each row, of items in flight
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
-    // maximum or sum of each row of the tile
-    kTileStat = kRowSum + kRowSumSlot, kTileStatSlot = 32,
-    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
-    // exp(old max - new max) of the tiles in flight
-    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 768,
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 1536,
+    kRowBlocks = kRowSum + kRowSumSlot, kRowBlocksSlot = 1024,  // a row statistic, two blocks a row
     // 2 slots: row maxima of a partial, one block a row
-    kLeavingMax = kRescale + kRescaleSlot, kLeavingMaxSlot = 256,
+    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingMaxSlot = 512,
     // 2 slots: row sums of a partial, one block a row
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 256,
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 512,
     // maximum of the merged rows
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = 256,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
-    // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = 256,  // 2 slots: row sum of one partial
+    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = 512,
+    kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 512,  // sum of the merged rows
     // maximum including the partial
-    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kNewMaxBlocksSlot = 256,
+    kNewMaxBlocks = kMergedSum + kMergedSumSlot, kNewMaxBlocksSlot = 512,
     // exp(old max - new max) of the merged rows
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 256,
-    kUbEnd = kMergedRescale + kMergedRescaleSlot;
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 512,
+    // 2 slots: weighted sum of one tile or split
+    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartialSlot = 8192,
+    // exp(old max - new max) of the tiles in flight
+    kRescale = kPartial + 2 * kPartialSlot, kRescaleSlot = 1536,
+    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kPartMax = kRescale + kRescaleSlot, kPartMaxSlot = 512,
+    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = 512,  // 2 slots: row sum of one partial
+    // maximum or sum of each row of the tile
+    kTileStat = kPartSum + 2 * kPartSumSlot, kTileStatSlot = 64,
+    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 64,  // running maximum including the tile
+    kUbEnd = kNewMax + kNewMaxSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert(
-    (kScore | kLanes | kRowBlocks | kProb | kAccumulator | kPartial | kResult | kLeavingOut |
-        kRowMax | kRowSum | kTileStat | kNewMax | kRescale | kLeavingMax | kLeavingSum |
-        kMergedMax | kMergedSum | kPartMax | kPartSum | kNewMaxBlocks | kMergedRescale) % 32 == 0,
+static_assert((kScore | kAccumulator | kProb | kResult | kLanes | kRowMax | kRowSum | kRowBlocks |
+        kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kNewMaxBlocks | kMergedRescale |
+        kPartial | kRescale | kPartMax | kPartSum | kTileStat | kNewMax) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = 32768,  // 2 slots: query rows of the task, Nz
-    kKeyL1 = kQueryL1 + 2 * kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
-    // 2 slots: probabilities of a key tile, Nz
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 131072,
-    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 32768,  // 2 slots: value block, Nz
-    kL1End = kValueL1 + 2 * kValueL1Slot;
+    kQueryL1 = 0, kQueryL1Slot = 65536,  // query rows of the task, Nz
+    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
+    kValueL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1Slot = 131072,  // values of a key tile, Nz
+    // 3 slots: probabilities of a band of rows, Nz
+    kProbL1 = kValueL1 + kValueL1Slot, kProbL1Slot = 65536,
+    kL1End = kProbL1 + 3 * kProbL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
-static_assert((kQueryL1 | kKeyL1 | kProbL1 | kValueL1) % 32 == 0,
+static_assert((kQueryL1 | kKeyL1 | kValueL1 | kProbL1) % 32 == 0,
     "buffers of L1 are aligned");
 // L0A
 constexpr uint32_t
@@ -148,31 +145,34 @@ static_assert((kProductL0) % 1024 == 0,
 // together has one event, named after its first buffer.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
+constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
-constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
-constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
-constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kProbL1Free = 2;  // MTE1_MTE2, probL1: one id a slot
+constexpr int32_t kValueL1Free = 5;  // MTE1_MTE2, valueL1
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
+constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kProbL1Ready = 3;  // MTE2_MTE1, probL1: one id a slot
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
+constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial: one id a slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id a slot
+constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
+constexpr int32_t kPartialFreeMte3V = 3;  // MTE3_V, partial: one id a slot
+constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
-constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
-constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
+constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id a slot
+constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
-// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
-constexpr int32_t kLeavingMaxReady = 4;
+constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob
+constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
+constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum, partial: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -204,21 +204,24 @@ public:
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
+            queryL1_ = View<T>(l1_, kQueryL1);
+            valueL1_ = View<T>(l1_, kValueL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            lanes_ = View<float>(ub_, kLanes);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
             accumulator_ = View<float>(ub_, kAccumulator);
+            prob_ = View<T>(ub_, kProb);
+            lanes_ = View<float>(ub_, kLanes);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
-            rescale_ = View<float>(ub_, kRescale);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
+            rescale_ = View<float>(ub_, kRescale);
+            tileStat_ = View<float>(ub_, kTileStat);
+            newMax_ = View<float>(ub_, kNewMax);
         }
         // TPipe holds events of its own until it is destroyed; from here on all events are this
         // kernel's.
@@ -236,14 +239,16 @@ private:
     __aicore__ inline void RunCube()
     {
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
         }
+        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
+        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
+        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 2);
+        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -254,50 +259,50 @@ private:
             const int64_t keyStart =
                 KeysBefore(batch, tiling_.seqLenLayoutIs1, tiling_.batchScalar);
             const int64_t valueStart = keyStart;
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(item, firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
+            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot,
-                    taskRows, rowFractals};
+                cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, kvHead, valueStart,
+                    taskRows, slot};
                 if (tile < tiles && tiling_.items > item) {
                     ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile,
                         slot);
                 }
                 if (stepsBegun_ > 2) {
-                    const auto [tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot,
-                        taskRows, rowFractals] = cubeSteps_[(stepsBegun_ - 3) % kRing];
+                    const auto [tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, taskRows,
+                        slot] = cubeSteps_[(stepsBegun_ - 3) % kRing];
                     if (tile < tiles && tiling_.items > item) {
-                        WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, valueStart,
-                            tile, slot);
+                        WeightedTile(kvHead, taskRows, keyEnd, firstTile, valueStart, tile, slot);
                     }
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ ^= 1;
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
         }
+        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
+        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
+        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 2);
+        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
     }
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
@@ -340,13 +345,13 @@ private:
         if (tiling_.splits > 1) {
             MergePartials();
         }
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
     }
 
@@ -410,17 +415,16 @@ private:
     __aicore__ inline void LoadQuery(int64_t item, int64_t firstHead, int64_t heads,
         int64_t firstQuery, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         if (tiles > 0 && tiling_.items > item) {
             if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                DataCopy(queryL1,
+                DataCopy(queryL1_,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
                     Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
                         rowFractals * kFractal, 1, 0));
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1[position * heads * kFractal],
+                    DataCopy(queryL1_[position * heads * kFractal],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
                         Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
@@ -434,168 +438,172 @@ private:
     __aicore__ inline void ScoreTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
         int64_t keyEnd, int64_t firstTile, int64_t keyStart, int64_t tile, int64_t slot)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
             kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
-        {
-            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                LoadData(
-                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
-                    queryL1[rowGroup * (kFractal * kFractal)],
-                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
-                        false, 0));
-            }
-            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-                const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                {
-                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
-                    // L0B
-                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (tiling_.keyStrideU <= 65535) {
-                        DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
-                            Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
-                                RoundUp(cols, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < cols; ++row) {
-                            DataCopy(keyL1[row * kFractal],
-                                keyGm_[keyTile + n0 * tiling_.keyStrideU
-                                    + row * tiling_.keyStrideU],
-                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                    RoundUp(cols, kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    {
-                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
-                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0,
-                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
-                                0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        Mmad(productL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
-                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
+        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+            const int64_t cols = MinOf(kBaseN, keys - n0);
+            auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+            // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+            if (tiling_.keyStrideU <= 65535) {
+                DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
+                    Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
+                        RoundUp(cols, kFractal), 1, 0));
+            } else {
+                for (int64_t row = 0; row < cols; ++row) {
+                    DataCopy(keyL1[row * kFractal],
+                        keyGm_[keyTile + n0 * tiling_.keyStrideU + row * tiling_.keyStrideU],
+                        Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                            RoundUp(cols, kFractal), 1, 0));
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                        kTileKeys, false));
-                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
             }
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            leftL0Slot_ ^= 1;
+            SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+            WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+            {
+                auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                LoadData(rightL0, keyL1,
+                    LoadData2DParams(0,
+                        CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0, 0,
+                        false, 0));
+                SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                for (int64_t band = 0; band < taskRows; band += 128) {
+                    const int64_t bandRows = MinOf(128, taskRows - band);
+                    const int64_t bandFractals = CeilDiv(bandRows, kFractal);
+                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    for (int64_t rowGroup = 0; rowGroup < bandFractals; ++rowGroup) {
+                        LoadData(
+                            leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal)
+                                * (kFractal * kFractal)],
+                            queryL1_[(band / kFractal + rowGroup) * (kFractal * kFractal)],
+                            LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0,
+                                0, false, 0));
+                    }
+                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    {
+                        auto productL0 =
+                            View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                        WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                true));
+                        SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                        WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                        Fixpipe<float, float, CFG_ROW_MAJOR>(
+                            scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                            + band * kTileKeys + n0],
+                            productL0,
+                            FixpipeParamsV220(RoundUp(cols, kFractal), bandRows,
+                                bandFractals * kFractal, kTileKeys, false));
+                        SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                        productL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    leftL0Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                rightL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+            keyL1Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t valueStart, int64_t tile, int64_t slot)
+    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t taskRows, int64_t keyEnd,
+        int64_t firstTile, int64_t valueStart, int64_t tile, int64_t slot)
     {
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile =
             kvHead * tiling_.keyStrideK + (valueStart + firstKey) * tiling_.keyStrideU;
         CrossCoreWaitFlag(kProbRingReady);
-        {
-            auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
-                Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
-            {
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
-                    const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
-                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
-                    // L0B
-                    WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    if (tiling_.keyStrideU <= 65535) {
-                        DataCopy(valueL1, keyGm_[valueTile + k0 * tiling_.keyStrideU],
-                            Nd2NzParams(1, depth, tiling_.valueDim, 0, tiling_.keyStrideU,
-                                RoundUp(depth, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < depth; ++row) {
-                            DataCopy(valueL1[row * kFractal],
-                                keyGm_[valueTile + k0 * tiling_.keyStrideU
-                                    + row * tiling_.keyStrideU],
-                                Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
-                                    RoundUp(depth, kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    {
-                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                        const int64_t depthFractals = CeilDiv(depth, kFractal);
-                        const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
-                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                probL1[(k0 / kFractal * rowFractals
-                                    + rowGroup) * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
-                        {
-                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
-                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(
-                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
-                                        0));
-                            }
-                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            // from 10 fractals on the cube itself accumulates products in order
-                            if (rowFractals * kFractal * kPaddedValueSize
-                                < 10 * kFractal * kFractal) {
-                                PipeBarrier<PIPE_M>();
-                            }
-                            Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
-                                    false, k0 == 0));
-                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            rightL0Slot_ ^= 1;
-                        }
-                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    valueL1Slot_ ^= 1;
-                }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
-                    FixpipeParamsV220(kPaddedValueSize, taskRows, rowFractals * kFractal,
-                        kPaddedValueSize, false));
-                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+        // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        if (tiling_.keyStrideU <= 65535) {
+            DataCopy(valueL1_, keyGm_[valueTile],
+                Nd2NzParams(1, keys, tiling_.valueDim, 0, tiling_.keyStrideU,
+                    RoundUp(keys, kFractal), 1, 0));
+        } else {
+            for (int64_t row = 0; row < keys; ++row) {
+                DataCopy(valueL1_[row * kFractal], keyGm_[valueTile + row * tiling_.keyStrideU],
+                    Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
+                        RoundUp(keys, kFractal), 1, 0));
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            probL1Slot_ ^= 1;
         }
+        for (int64_t band = 0; band < taskRows; band += 128) {
+            const int64_t bandRows = MinOf(128, taskRows - band);
+            const int64_t bandFractals = CeilDiv(bandRows, kFractal);
+            auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+            WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+            for (int64_t k1 = 0; k1 < keys; k1 += 256) {
+                const int64_t pieceKeys = MinOf(256, keys - k1);
+                auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+                WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
+                DataCopy(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
+                    Nd2NzParams(1, bandRows, pieceKeys, 0, kTileKeys, bandFractals * kFractal, 1,
+                        0));
+                SetFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
+                WaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
+                for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
+                    const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
+                    const int64_t depthFractals = CeilDiv(depth, kFractal);
+                    const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
+                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    for (int64_t rowGroup = 0; rowGroup < bandFractals; ++rowGroup) {
+                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
+                            probL1[(k0 / kFractal * bandFractals
+                                + rowGroup) * (kFractal * kFractal)],
+                            LoadData2DParams(0, depthFractals, bandFractals, 0, 0, false, 0));
+                    }
+                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    {
+                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                            LoadDataWithTranspose(
+                                rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                valueL1_[((k1 + k0) / kFractal
+                                    + depthGroup) * (kFractal * kFractal)],
+                                LoadData2dTransposeParams(0, columnFractals,
+                                    CeilDiv(keys, kFractal), 0, 0));
+                        }
+                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        // from 10 fractals on the cube itself accumulates products in order
+                        if (bandFractals * kFractal * kPaddedValueSize < 10 * kFractal * kFractal) {
+                            PipeBarrier<PIPE_M>();
+                        }
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(bandFractals * kFractal, kPaddedValueSize, depth, 0, false,
+                                k1 + k0 == 0));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    leftL0Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
+                probL1Slot_ = (probL1Slot_ + 1) % 3;
+            }
+            SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+            WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+            Fixpipe<float, float, CFG_ROW_MAJOR>(
+                outRingGm_[(slot * tiling_.rowsPerTask + band) * kPaddedValueSize], productL0,
+                FixpipeParamsV220(kPaddedValueSize, bandRows, bandFractals * kFractal,
+                    kPaddedValueSize, false));
+            SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+            productL0Slot_ ^= 1;
+        }
+        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
 
@@ -640,7 +648,7 @@ private:
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kTileKeys > keys) {
                 Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
             }
@@ -659,19 +667,18 @@ private:
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
                 newMax_, chunk);
-            PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // score = exp(score - newMax)
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Sub(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                }
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -683,6 +690,9 @@ private:
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kTileKeys > keys) {
                 Duplicate(lanes_, float(0), chunk * kRepeatLanes);
@@ -702,19 +712,15 @@ private:
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, chunk);
-            {
-                auto prob = View<T>(ub_, kProb + probSlot_ * kProbSlot);
-                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                Cast(prob, score, RoundMode::CAST_RINT, span);
-                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob,
-                    DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                        (kTileKeys - keys) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                probSlot_ ^= 1;
-            }
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                prob_,
+                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
+                    (kTileKeys - keys) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
@@ -743,29 +749,37 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             DataCopyPad(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0],
-                    CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0],
-                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 16));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Mul(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                }
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             partialSlot_ ^= 1;
         }
     }
@@ -784,15 +798,19 @@ private:
                 PipeBarrier<PIPE_V>();
                 for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
                     Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
-                        CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                        kRowsPerStep / 8, BrcbRepeatParams(1, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kPaddedValueSize + d0],
-                        accumulator_[r0 * kPaddedValueSize + d0],
-                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                            16));
+                    for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                        const int64_t groupRows = MinOf(8, chunk - r8);
+                        Div(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                            accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                            rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)],
+                            kRepeatLanes, groupRows,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
                 }
                 auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -828,45 +846,58 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
                 auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
-                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
-                    chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                if (heads == 1) {
-                    const int64_t head = firstHead;
-                    const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    const int64_t partialRow =
-                        split * tiling_.rowTotal
-                            + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], leavingOut,
-                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
-                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
-                } else {
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                {
+                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    PipeBarrier<PIPE_V>();
+                    Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 8));
+                    Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 8));
+                    SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    Adds(partial, accumulator_[r0 * kPaddedValueSize], float(0),
+                        chunk * kPaddedValueSize);
+                    WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                    SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                    WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                    if (heads == 1) {
+                        const int64_t head = firstHead;
+                        const int64_t queryIndex = firstQuery + rowBegin + r0;
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                            leavingOut[row * kPaddedValueSize],
-                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
+                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
+                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
+                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], partial,
+                            DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
+                                (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
+                    } else {
+                        for (int64_t row = 0; row < chunk; ++row) {
+                            const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                            const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                            const int64_t partialRow =
+                                split * tiling_.rowTotal
+                                    + (firstToken + queryIndex) * tiling_.queryHeads + head;
+                            DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
+                                DataCopyExtParams(1, 32, 0, 0, 0));
+                            DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
+                                DataCopyExtParams(1, 32, 0, 0, 0));
+                            DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                                partial[row * kPaddedValueSize],
+                                DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
+                        }
                     }
+                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    partialSlot_ ^= 1;
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 leavingMaxSlot_ ^= 1;
@@ -895,52 +926,48 @@ private:
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    DataCopyPad(partial,
-                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                        DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                    Exp(partMax, partMax, chunk * 8);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                    Mul(partSum, partSum, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
-                    PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    partialSlot_ ^= 1;
+                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                DataCopyPad(partial,
+                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                    DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
+                    DataCopyPadExtParams<float>());
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                Exp(partMax, partMax, chunk * 8);
+                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                Mul(partSum, partSum, partMax, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                }
+                PipeBarrier<PIPE_V>();
+                Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                partialSlot_ ^= 1;
                 partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
@@ -970,15 +997,15 @@ private:
     SelfAttentionPaEncoderTiling tiling_{};
 
     // The slot that each lifetime uses next
-    uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
-    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0;
-    uint32_t partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, probL1Slot_ = 0;
+    uint32_t scoreSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0;
+    uint32_t partMaxSlot_ = 0;
 
     // The steps and items that have begun, and the scalars of the last steps
     int64_t stepsBegun_ = 0;
     int64_t itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot, taskRows, rowFractals;
+        int64_t tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, taskRows, slot;
     };
     CubeStep cubeSteps_[kRing];
     struct VectorStep {
@@ -1001,6 +1028,8 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
     LocalTensor<float> accumulator_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<T> prob_;
+    LocalTensor<T> queryL1_, valueL1_;
 };
 
 }  // namespace self_attention_pa_encoder_d128_e128

@@ -68,23 +68,22 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // UB
 constexpr uint32_t
     kScore = 0, kScoreSlot = 16384,  // 2 slots: scores of the rows, then exp(score - max)
-    kMaskRows = kScore + 2 * kScoreSlot, kMaskRowsSlot = 8192,  // 2 slots: mask of the rows
-    kMaskWide = kMaskRows + 2 * kMaskRowsSlot, kMaskWideSlot = 16384,  // mask of the rows, in fp32
-    // reduction over the tile, one repeat a row
-    kLanes = kMaskWide + kMaskWideSlot, kLanesSlot = 2048,
-    kRowBlocks = kLanes + kLanesSlot, kRowBlocksSlot = 4096,  // a row statistic, two blocks a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 8192,
     // running weighted sum of each row
-    kAccumulator = kProb + 2 * kProbSlot, kAccumulatorSlot = 32768,
-    // 2 slots: weighted sum of one tile or split
-    kPartial = kAccumulator + kAccumulatorSlot, kPartialSlot = 4096,
+    kAccumulator = kScore + 2 * kScoreSlot, kAccumulatorSlot = 32768,
+    kMaskRows = kAccumulator + kAccumulatorSlot, kMaskRowsSlot = 8192,  // 2 slots: mask of the rows
+    // probabilities, as the cube multiplies them
+    kProb = kMaskRows + 2 * kMaskRowsSlot, kProbSlot = 8192,
     // 2 slots: finished rows in the dtype of the result
-    kResult = kPartial + 2 * kPartialSlot, kResultSlot = 2048,
-    // 2 slots: weighted sums of a partial
-    kLeavingOut = kResult + 2 * kResultSlot, kLeavingOutSlot = 4096,
+    kResult = kProb + kProbSlot, kResultSlot = 2048,
+    // reduction over the tile, one repeat a row
+    kLanes = kResult + 2 * kResultSlot, kLanesSlot = 2048,
+    kRowBlocks = kLanes + kLanesSlot, kRowBlocksSlot = 512,  // a row statistic, two blocks a row
+    // mask of the rows, in fp32
+    kMaskWide = kRowBlocks + kRowBlocksSlot + 256, kMaskWideSlot = 16384,
+    // 2 slots: weighted sum of one tile or split
+    kPartial = kMaskWide + kMaskWideSlot, kPartialSlot = 4096,
     // running maximum of each row, of items in flight
-    kRowMax = kLeavingOut + 2 * kLeavingOutSlot, kRowMaxSlot = 768,
+    kRowMax = kPartial + 2 * kPartialSlot, kRowMaxSlot = 768,
     // running sum of each row, of items in flight
     kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
     // maximum or sum of each row of the tile
@@ -109,9 +108,9 @@ constexpr uint32_t
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 static_assert(
-    (kScore | kMaskRows | kMaskWide | kLanes | kRowBlocks | kProb | kAccumulator | kPartial |
-        kResult | kLeavingOut | kRowMax | kRowSum | kTileStat | kNewMax | kRescale | kLeavingMax
-        | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum | kNewMaxBlocks |
+    (kScore | kAccumulator | kMaskRows | kProb | kResult | kLanes | kRowBlocks | kMaskWide |
+        kPartial | kRowMax | kRowSum | kTileStat | kNewMax | kRescale | kLeavingMax |
+        kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum | kNewMaxBlocks |
         kMergedRescale) % 32 == 0,
     "buffers of UB are aligned");
 // L1
@@ -162,23 +161,25 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
+constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial: one id a slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score, maskRows: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id a slot
+constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
+constexpr int32_t kPartialFreeMte3V = 3;  // MTE3_V, partial: one id a slot
+constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score, maskRows: one id a slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
-// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
-constexpr int32_t kLeavingMaxReady = 4;
+constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob
+constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
+constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum, partial: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -216,10 +217,11 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            maskWide_ = View<float>(ub_, kMaskWide);
+            accumulator_ = View<float>(ub_, kAccumulator);
+            prob_ = View<T>(ub_, kProb);
             lanes_ = View<float>(ub_, kLanes);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
-            accumulator_ = View<float>(ub_, kAccumulator);
+            maskWide_ = View<float>(ub_, kMaskWide);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
@@ -301,13 +303,13 @@ private:
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
@@ -351,13 +353,13 @@ private:
         if (tiling_.splits > 1) {
             MergePartials();
         }
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
     }
 
@@ -676,7 +678,7 @@ private:
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kTileKeys > keys) {
                 Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
             }
@@ -695,19 +697,15 @@ private:
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
                 newMax_, chunk);
-            PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // score = exp(score - newMax)
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                 Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -719,6 +717,9 @@ private:
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kTileKeys > keys) {
                 Duplicate(lanes_, float(0), chunk * kRepeatLanes);
@@ -738,19 +739,15 @@ private:
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, chunk);
-            {
-                auto prob = View<T>(ub_, kProb + probSlot_ * kProbSlot);
-                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                Cast(prob, score, RoundMode::CAST_RINT, span);
-                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob,
-                    DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                        (kTileKeys - keys) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                probSlot_ ^= 1;
-            }
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                prob_,
+                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
+                    (kTileKeys - keys) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
@@ -779,29 +776,33 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             DataCopyPad(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0],
-                    CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                 Mul(accumulator_[r0 * kPaddedValueSize + d0],
                     accumulator_[r0 * kPaddedValueSize + d0],
                     rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 16));
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             partialSlot_ ^= 1;
         }
     }
@@ -820,15 +821,14 @@ private:
                 PipeBarrier<PIPE_V>();
                 for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
                     Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
-                        CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                        kRowsPerStep / 8, BrcbRepeatParams(1, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                     Div(accumulator_[r0 * kPaddedValueSize + d0],
                         accumulator_[r0 * kPaddedValueSize + d0],
                         rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                            16));
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
                 auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -864,45 +864,58 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
                 auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
-                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
-                    chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                if (heads == 1) {
-                    const int64_t head = firstHead;
-                    const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    const int64_t partialRow =
-                        split * tiling_.rowTotal
-                            + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], leavingOut,
-                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
-                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
-                } else {
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                {
+                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    PipeBarrier<PIPE_V>();
+                    Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 8));
+                    Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 8));
+                    SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    Adds(partial, accumulator_[r0 * kPaddedValueSize], float(0),
+                        chunk * kPaddedValueSize);
+                    WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                    SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                    WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                    if (heads == 1) {
+                        const int64_t head = firstHead;
+                        const int64_t queryIndex = firstQuery + rowBegin + r0;
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                            leavingOut[row * kPaddedValueSize],
-                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
+                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
+                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
+                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], partial,
+                            DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
+                                (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
+                    } else {
+                        for (int64_t row = 0; row < chunk; ++row) {
+                            const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                            const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                            const int64_t partialRow =
+                                split * tiling_.rowTotal
+                                    + (firstToken + queryIndex) * tiling_.queryHeads + head;
+                            DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
+                                DataCopyExtParams(1, 32, 0, 0, 0));
+                            DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
+                                DataCopyExtParams(1, 32, 0, 0, 0));
+                            DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                                partial[row * kPaddedValueSize],
+                                DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
+                        }
                     }
+                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    partialSlot_ ^= 1;
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 leavingMaxSlot_ ^= 1;
@@ -931,52 +944,48 @@ private:
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    DataCopyPad(partial,
-                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                        DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                    Exp(partMax, partMax, chunk * 8);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                    Mul(partSum, partSum, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
-                    PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    partialSlot_ ^= 1;
+                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                DataCopyPad(partial,
+                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                    DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
+                    DataCopyPadExtParams<float>());
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                Exp(partMax, partMax, chunk * 8);
+                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                Mul(partSum, partSum, partMax, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                }
+                PipeBarrier<PIPE_V>();
+                Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                partialSlot_ ^= 1;
                 partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
@@ -1007,8 +1016,8 @@ private:
 
     // The slot that each lifetime uses next
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
-    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0;
-    uint32_t partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
+    uint32_t resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
 
     // The steps and items that have begun, and the scalars of the last steps
     int64_t stepsBegun_ = 0;
@@ -1040,6 +1049,7 @@ private:
     LocalTensor<float> rowMax_, rowSum_, maskWide_, lanes_, rowBlocks_, tileStat_, newMax_;
     LocalTensor<float> rescale_, accumulator_, mergedMax_, mergedSum_, newMaxBlocks_;
     LocalTensor<float> mergedRescale_;
+    LocalTensor<T> prob_;
 };
 
 }  // namespace self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM

@@ -68,43 +68,41 @@ constexpr int64_t kInt8Depth = 32;  // columns of a cube fractal of int8
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kWholeScore = 0, kWholeScoreSlot = 8192,  // 2 slots: integer scores of the rows
+    kAccumulator = 0, kAccumulatorSlot = 32768,  // running weighted sum of each row
+    // 2 slots: integer scores of the rows
+    kWholeScore = kAccumulator + kAccumulatorSlot, kWholeScoreSlot = 8192,
     // 2 slots: scores of the rows, then exp(score - max)
     kScore = kWholeScore + 2 * kWholeScoreSlot, kScoreSlot = 8192,
-    // reduction over the tile, one repeat a row
-    kLanes = kScore + 2 * kScoreSlot, kLanesSlot = 4096,
-    kRowBlocks = kLanes + kLanesSlot, kRowBlocksSlot = 8192,  // a row statistic, two blocks a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 2048,
-    kProbHalf = kProb + 2 * kProbSlot, kProbHalfSlot = 4096,  // integral probabilities in fp16
-    // running weighted sum of each row
-    kAccumulator = kProbHalf + kProbHalfSlot, kAccumulatorSlot = 32768,
     // 2 slots: integer weighted sum of one tile
-    kWholePartial = kAccumulator + kAccumulatorSlot, kWholePartialSlot = 8192,
+    kWholePartial = kScore + 2 * kScoreSlot, kWholePartialSlot = 8192,
     // 2 slots: weighted sum of one tile or split
     kPartial = kWholePartial + 2 * kWholePartialSlot, kPartialSlot = 8192,
     // 2 slots: finished rows in the dtype of the result
     kResult = kPartial + 2 * kPartialSlot, kResultSlot = 4096,
+    kZeroWide = kResult + 2 * kResultSlot, kZeroWideSlot = 8192,  // zeros
+    // reduction over the tile, one repeat a row
+    kLanes = kZeroWide + kZeroWideSlot, kLanesSlot = 4096,
+    kProbHalf = kLanes + kLanesSlot, kProbHalfSlot = 4096,  // integral probabilities in fp16
+    kZeroRows = kProbHalf + kProbHalfSlot, kZeroRowsSlot = 4096,  // rows of zeros
+    // probabilities, as the cube multiplies them
+    kProb = kZeroRows + kZeroRowsSlot, kProbSlot = 2048,
+    kRowBlocks = kProb + kProbSlot, kRowBlocksSlot = 1024,  // a row statistic, two blocks a row
     // 2 slots: row maxima of a partial, one block a row
-    kLeavingMax = kResult + 2 * kResultSlot, kLeavingMaxSlot = 512,
+    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingMaxSlot = 512,
     // 2 slots: row sums of a partial, one block a row
     kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 512,
-    // 2 slots: weighted sums of a partial
-    kLeavingOut = kLeavingSum + 2 * kLeavingSumSlot, kLeavingOutSlot = 8192,
-    // maximum of the merged rows
-    kMergedMax = kLeavingOut + 2 * kLeavingOutSlot, kMergedMaxSlot = 512,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 512,  // sum of the merged rows
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 512,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = 512,  // 2 slots: row sum of one partial
-    // maximum including the partial
-    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kNewMaxBlocksSlot = 512,
+    kPartMax = kLeavingSum + 2 * kLeavingSumSlot, kPartMaxSlot = 512,
+    kMergedSum = kPartMax + 2 * kPartMaxSlot, kMergedSumSlot = 512,  // sum of the merged rows
     // exp(old max - new max) of the merged rows
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 512,
-    kZeroWide = kMergedRescale + kMergedRescaleSlot, kZeroWideSlot = 8192,  // zeros
-    kZeroRows = kZeroWide + kZeroWideSlot, kZeroRowsSlot = 4096,  // rows of zeros
+    kMergedRescale = kMergedSum + kMergedSumSlot, kMergedRescaleSlot = 512,
+    // 2 slots: row sum of one partial
+    kPartSum = kMergedRescale + kMergedRescaleSlot + 256, kPartSumSlot = 512,
+    kMergedMax = kPartSum + 2 * kPartSumSlot, kMergedMaxSlot = 512,  // maximum of the merged rows
+    // maximum including the partial
+    kNewMaxBlocks = kMergedMax + kMergedMaxSlot, kNewMaxBlocksSlot = 512,
     // running maximum of each row, of items in flight
-    kRowMax = kZeroRows + kZeroRowsSlot, kRowMaxSlot = 768,
+    kRowMax = kNewMaxBlocks + kNewMaxBlocksSlot, kRowMaxSlot = 768,
     // running sum of each row, of items in flight
     kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
     // maximum or sum of each row of the tile
@@ -116,10 +114,11 @@ constexpr uint32_t
     kStep = kRescale + kRescaleSlot, kStepSlot = 768,
     kUbEnd = kStep + kStepSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert((kWholeScore | kScore | kLanes | kRowBlocks | kProb | kProbHalf | kAccumulator |
-        kWholePartial | kPartial | kResult | kLeavingMax | kLeavingSum | kLeavingOut |
-        kMergedMax | kMergedSum | kPartMax | kPartSum | kNewMaxBlocks | kMergedRescale |
-        kZeroWide | kZeroRows | kRowMax | kRowSum | kTileStat | kNewMax | kRescale | kStep) % 32 == 0,
+static_assert(
+    (kAccumulator | kWholeScore | kScore | kWholePartial | kPartial | kResult | kZeroWide |
+        kLanes | kProbHalf | kZeroRows | kProb | kRowBlocks | kLeavingMax | kLeavingSum |
+        kPartMax | kMergedSum | kMergedRescale | kPartSum | kMergedMax | kNewMaxBlocks | kRowMax
+        | kRowSum | kTileStat | kNewMax | kRescale | kStep) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
@@ -168,24 +167,26 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
+constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id a slot
 constexpr int32_t kWholeScoreReady = 0;  // MTE2_V, wholeScore: one id a slot
 constexpr int32_t kWholePartialReady = 2;  // MTE2_V, wholePartial: one id a slot
-constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id a slot
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial: one id a slot
+constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
+constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kWholeScoreFree = 0;  // V_MTE2, wholeScore, score: one id a slot
-constexpr int32_t kPartialTaken = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
-// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
-constexpr int32_t kLeavingMaxReady = 4;
-constexpr int32_t kZeroRowsReady = 6;  // V_MTE3, zeroRows
+constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob
+constexpr int32_t kPartialTakenVMte3 = 1;  // V_MTE3, partial: one id a slot
+constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
+constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum, partial: one id a slot
+constexpr int32_t kZeroRowsReady = 7;  // V_MTE3, zeroRows
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -222,16 +223,17 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            lanes_ = View<float>(ub_, kLanes);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            probHalf_ = View<half>(ub_, kProbHalf);
             accumulator_ = View<float>(ub_, kAccumulator);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
             zeroWide_ = View<float>(ub_, kZeroWide);
+            lanes_ = View<float>(ub_, kLanes);
+            probHalf_ = View<half>(ub_, kProbHalf);
             zeroRows_ = View<half>(ub_, kZeroRows);
+            prob_ = View<int8_t>(ub_, kProb);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
+            mergedSum_ = View<float>(ub_, kMergedSum);
+            mergedRescale_ = View<float>(ub_, kMergedRescale);
+            mergedMax_ = View<float>(ub_, kMergedMax);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
@@ -310,10 +312,12 @@ private:
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
         for (int64_t item = blockIndex_;
@@ -358,10 +362,12 @@ private:
             MergePartials();
         }
         ZeroPadding();
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
     }
@@ -674,7 +680,7 @@ private:
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
@@ -691,9 +697,6 @@ private:
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
                 newMax_, chunk);
-            PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // step = exp(row maximum of the tile - newMax) / 127
             Sub(step_[slot * kRowsPerVector + r0], tileStat_, newMax_, chunk);
             PipeBarrier<PIPE_V>();
@@ -706,14 +709,16 @@ private:
                 float(kSmallest), chunk);
             // score = exp(score - newMax)
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Sub(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                }
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -725,6 +730,9 @@ private:
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             Duplicate(lanes_, float(0), chunk * kRepeatLanes);
             PipeBarrier<PIPE_V>();
@@ -742,47 +750,40 @@ private:
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, chunk);
-            {
-                auto prob = View<int8_t>(ub_, kProb + probSlot_ * kProbSlot);
-                // prob = clip(round(score / step), -128, 127)
-                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], step_[slot * kRowsPerVector + r0],
-                        CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
-                }
-                PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    Div(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                        kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
-                }
-                PipeBarrier<PIPE_V>();
-                Cast(score, score, RoundMode::CAST_RINT, span);
-                PipeBarrier<PIPE_V>();
-                Maxs(score, score, float(-128.0f), span);
-                PipeBarrier<PIPE_V>();
-                Mins(score, score, float(127.0f), span);
-                PipeBarrier<PIPE_V>();
-                Cast(probHalf_, score, RoundMode::CAST_RINT, span);
-                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(prob, probHalf_, RoundMode::CAST_RINT, span);
-                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob,
-                    DataCopyExtParams(chunk, keys, (kTileKeys - RoundUp(keys, 32)) / 32,
-                        kTileKeys - keys, 0));
-                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                probSlot_ ^= 1;
+            // prob = clip(round(score / step), -128, 127)
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], step_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
             }
+            PipeBarrier<PIPE_V>();
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Div(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                }
+            }
+            PipeBarrier<PIPE_V>();
+            Cast(score, score, RoundMode::CAST_RINT, span);
+            PipeBarrier<PIPE_V>();
+            Maxs(score, score, float(-128.0f), span);
+            PipeBarrier<PIPE_V>();
+            Mins(score, score, float(127.0f), span);
+            PipeBarrier<PIPE_V>();
+            Cast(probHalf_, score, RoundMode::CAST_RINT, span);
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            PipeBarrier<PIPE_V>();
+            Cast(prob_, probHalf_, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                prob_,
+                DataCopyExtParams(chunk, keys, (kTileKeys - RoundUp(keys, 32)) / 32,
+                    kTileKeys - keys, 0));
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             wholeScoreSlot_ ^= 1;
-        }
-        if (rows <= 0) {
-            SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            WaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            SetFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
-            WaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
@@ -811,36 +812,50 @@ private:
                 DataCopyPadExtParams<int32_t>());
             SetFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
             WaitFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
-            SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+            SetFlag<HardEvent::V_MTE3>(kPartialTakenVMte3 + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
             Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             // partial = partial * step
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], step_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], step_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Mul(partial[d0], partial[d0], rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 16));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Mul(partial[d0 + r8 * kPaddedValueSize], partial[d0 + r8 * kPaddedValueSize],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                }
             }
             // accumulator = accumulator * rescale + partial
             PipeBarrier<PIPE_V>();
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0],
-                    CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0],
-                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 16));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Mul(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                }
             }
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+            WaitFlag<HardEvent::V_MTE3>(kPartialTakenVMte3 + partialSlot_);
+            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
             partialSlot_ ^= 1;
             wholePartialSlot_ ^= 1;
         }
@@ -860,15 +875,19 @@ private:
                 PipeBarrier<PIPE_V>();
                 for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
                     Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
-                        CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                        kRowsPerStep / 8, BrcbRepeatParams(1, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kPaddedValueSize + d0],
-                        accumulator_[r0 * kPaddedValueSize + d0],
-                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                            16));
+                    for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                        const int64_t groupRows = MinOf(8, chunk - r8);
+                        Div(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                            accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                            rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)],
+                            kRepeatLanes, groupRows,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
                 }
                 // result = result * a factor of its head  (self_attention.py:561)
                 PipeBarrier<PIPE_V>();
@@ -913,45 +932,59 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
                 auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
-                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
-                    chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                if (heads == 1) {
-                    const int64_t head = firstHead;
-                    const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    const int64_t partialRow =
-                        split * tiling_.rowTotal
-                            + (batch * tiling_.qRows + queryIndex) * tiling_.queryHeads + head;
-                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], leavingOut,
-                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
-                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
-                } else {
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                {
+                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    PipeBarrier<PIPE_V>();
+                    Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 8));
+                    Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 8));
+                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    Adds(partial, accumulator_[r0 * kPaddedValueSize], float(0),
+                        chunk * kPaddedValueSize);
+                    WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                    SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                    WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                    if (heads == 1) {
+                        const int64_t head = firstHead;
+                        const int64_t queryIndex = firstQuery + rowBegin + r0;
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (batch * tiling_.qRows + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                            leavingOut[row * kPaddedValueSize],
-                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
+                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
+                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
+                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], partial,
+                            DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
+                                (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
+                    } else {
+                        for (int64_t row = 0; row < chunk; ++row) {
+                            const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                            const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                            const int64_t partialRow =
+                                split * tiling_.rowTotal
+                                    + (batch * tiling_.qRows + queryIndex) * tiling_.queryHeads
+                                    + head;
+                            DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
+                                DataCopyExtParams(1, 32, 0, 0, 0));
+                            DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
+                                DataCopyExtParams(1, 32, 0, 0, 0));
+                            DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                                partial[row * kPaddedValueSize],
+                                DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
+                        }
                     }
+                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    partialSlot_ ^= 1;
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 leavingMaxSlot_ ^= 1;
@@ -988,12 +1021,14 @@ private:
                     DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
                         DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
                         DataCopyPadExtParams<float>());
-                    SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                     DataCopyPad(partial,
                         partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
                         DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                         DataCopyPadExtParams<float>());
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -1022,6 +1057,8 @@ private:
                     }
                     PipeBarrier<PIPE_V>();
                     Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                     partialSlot_ ^= 1;
                     partMaxSlot_ ^= 1;
                 }
@@ -1091,8 +1128,8 @@ private:
     // The slot that each lifetime uses next
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, wholeScoreSlot_ = 0;
-    uint32_t probSlot_ = 0, wholePartialSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
-    uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t wholePartialSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0;
+    uint32_t partMaxSlot_ = 0;
 
     // The steps and items that have begun, and the scalars of the last steps
     int64_t stepsBegun_ = 0;
@@ -1124,6 +1161,7 @@ private:
     LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_, step_;
     LocalTensor<float> accumulator_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<float> zeroWide_;
+    LocalTensor<int8_t> prob_;
     LocalTensor<half> probHalf_, zeroRows_;
 };
 

@@ -68,25 +68,25 @@ constexpr int64_t kInt8Depth = 32;  // columns of a cube fractal of int8
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kWholeScore = 0, kWholeScoreSlot = 8192,  // 2 slots: integer scores of the rows
+    kAccumulator = 0, kAccumulatorSlot = 32768,  // running weighted sum of each row
+    // 2 slots: integer scores of the rows
+    kWholeScore = kAccumulator + kAccumulatorSlot, kWholeScoreSlot = 8192,
     // 2 slots: scores of the rows, then exp(score - max)
     kScore = kWholeScore + 2 * kWholeScoreSlot, kScoreSlot = 8192,
-    // reduction over the tile, one repeat a row
-    kLanes = kScore + 2 * kScoreSlot, kLanesSlot = 4096,
-    kRowBlocks = kLanes + kLanesSlot, kRowBlocksSlot = 8192,  // a row statistic, two blocks a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 2048,
-    kProbHalf = kProb + 2 * kProbSlot, kProbHalfSlot = 4096,  // integral probabilities in fp16
-    // running weighted sum of each row
-    kAccumulator = kProbHalf + kProbHalfSlot, kAccumulatorSlot = 32768,
     // 2 slots: integer weighted sum of one tile
-    kWholePartial = kAccumulator + kAccumulatorSlot, kWholePartialSlot = 8192,
+    kWholePartial = kScore + 2 * kScoreSlot, kWholePartialSlot = 8192,
     // 2 slots: weighted sum of one tile or split
     kPartial = kWholePartial + 2 * kWholePartialSlot, kPartialSlot = 8192,
     // 2 slots: finished rows in the dtype of the result
     kResult = kPartial + 2 * kPartialSlot, kResultSlot = 4096,
+    // reduction over the tile, one repeat a row
+    kLanes = kResult + 2 * kResultSlot, kLanesSlot = 4096,
+    kProbHalf = kLanes + kLanesSlot, kProbHalfSlot = 4096,  // integral probabilities in fp16
+    // probabilities, as the cube multiplies them
+    kProb = kProbHalf + kProbHalfSlot, kProbSlot = 2048,
+    kRowBlocks = kProb + kProbSlot, kRowBlocksSlot = 1024,  // a row statistic, two blocks a row
     // running maximum of each row, of items in flight
-    kRowMax = kResult + 2 * kResultSlot, kRowMaxSlot = 768,
+    kRowMax = kRowBlocks + kRowBlocksSlot, kRowMaxSlot = 768,
     // running sum of each row, of items in flight
     kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
     // maximum or sum of each row of the tile
@@ -96,8 +96,8 @@ constexpr uint32_t
     kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 768,
     kUbEnd = kRescale + kRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert((kWholeScore | kScore | kLanes | kRowBlocks | kProb | kProbHalf | kAccumulator |
-        kWholePartial | kPartial | kResult | kRowMax | kRowSum | kTileStat | kNewMax | kRescale) % 32 == 0,
+static_assert((kAccumulator | kWholeScore | kScore | kWholePartial | kPartial | kResult | kLanes |
+        kProbHalf | kProb | kRowBlocks | kRowMax | kRowSum | kTileStat | kNewMax | kRescale) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
@@ -150,15 +150,15 @@ constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kWholeScoreReady = 0;  // MTE2_V, wholeScore: one id a slot
 constexpr int32_t kWholePartialReady = 2;  // MTE2_V, wholePartial: one id a slot
 constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kWholeScoreFree = 0;  // V_MTE2, wholeScore, score: one id a slot
 constexpr int32_t kWholePartialFree = 2;  // V_MTE2, wholePartial: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob
+constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -193,10 +193,11 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            lanes_ = View<float>(ub_, kLanes);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            probHalf_ = View<half>(ub_, kProbHalf);
             accumulator_ = View<float>(ub_, kAccumulator);
+            lanes_ = View<float>(ub_, kLanes);
+            probHalf_ = View<half>(ub_, kProbHalf);
+            prob_ = View<int8_t>(ub_, kProb);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
@@ -274,8 +275,8 @@ private:
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
             SetFlag<HardEvent::V_MTE2>(kWholePartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
@@ -319,8 +320,8 @@ private:
                 }
             }
         }
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kWholePartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
@@ -632,7 +633,7 @@ private:
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
@@ -649,19 +650,18 @@ private:
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
                 newMax_, chunk);
-            PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // score = exp(score - newMax)
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Sub(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                }
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -673,6 +673,9 @@ private:
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             Duplicate(lanes_, float(0), chunk * kRepeatLanes);
             PipeBarrier<PIPE_V>();
@@ -690,43 +693,44 @@ private:
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, chunk);
-            {
-                auto prob = View<int8_t>(ub_, kProb + probSlot_ * kProbSlot);
-                // prob = clip(round(score / step), -128, 127)
-                for (int64_t row = 0; row < chunk; ++row) {
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    Duplicate(rowBlocks_[row * 128],
+            // prob = clip(round(score / step), -128, 127)
+            for (int64_t row = 0; row < chunk; ++row) {
+                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                    Duplicate(rowBlocks_[row / 8 * 128 + row % 8 * 8 + copy],
                         float(pScaleGm_.GetValue(head * tiling_.pScaleStrideN) == 0
                             ? 1.0f
                             : pScaleGm_.GetValue(head * tiling_.pScaleStrideN)),
-                        128);
+                        8);
                 }
-                PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    Div(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                        kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 16));
-                }
-                PipeBarrier<PIPE_V>();
-                Cast(score, score, RoundMode::CAST_RINT, span);
-                PipeBarrier<PIPE_V>();
-                Maxs(score, score, float(-128.0f), span);
-                PipeBarrier<PIPE_V>();
-                Mins(score, score, float(127.0f), span);
-                PipeBarrier<PIPE_V>();
-                Cast(probHalf_, score, RoundMode::CAST_RINT, span);
-                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(prob, probHalf_, RoundMode::CAST_RINT, span);
-                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob,
-                    DataCopyExtParams(chunk, keys, (kTileKeys - RoundUp(keys, 32)) / 32,
-                        kTileKeys - keys, 0));
-                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                probSlot_ ^= 1;
             }
+            PipeBarrier<PIPE_V>();
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Div(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                }
+            }
+            PipeBarrier<PIPE_V>();
+            Cast(score, score, RoundMode::CAST_RINT, span);
+            PipeBarrier<PIPE_V>();
+            Maxs(score, score, float(-128.0f), span);
+            PipeBarrier<PIPE_V>();
+            Mins(score, score, float(127.0f), span);
+            PipeBarrier<PIPE_V>();
+            Cast(probHalf_, score, RoundMode::CAST_RINT, span);
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            PipeBarrier<PIPE_V>();
+            Cast(prob_, probHalf_, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                prob_,
+                DataCopyExtParams(chunk, keys, (kTileKeys - RoundUp(keys, 32)) / 32,
+                    kTileKeys - keys, 0));
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             wholeScoreSlot_ ^= 1;
         }
@@ -770,32 +774,43 @@ private:
                 // partial = partial * step
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    Duplicate(rowBlocks_[row * 128],
-                        float(pScaleGm_.GetValue(head * tiling_.pScaleStrideN) == 0
-                            ? 1.0f
-                            : pScaleGm_.GetValue(head * tiling_.pScaleStrideN)),
-                        128);
+                    for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                        Duplicate(rowBlocks_[row / 8 * 128 + row % 8 * 8 + copy],
+                            float(pScaleGm_.GetValue(head * tiling_.pScaleStrideN) == 0
+                                ? 1.0f
+                                : pScaleGm_.GetValue(head * tiling_.pScaleStrideN)),
+                            8);
+                    }
                 }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Mul(partial[d0], partial[d0],
-                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                            16));
+                    for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                        const int64_t groupRows = MinOf(8, chunk - r8);
+                        Mul(partial[d0 + r8 * kPaddedValueSize],
+                            partial[d0 + r8 * kPaddedValueSize],
+                            rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)],
+                            kRepeatLanes, groupRows,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
                 }
                 // accumulator = accumulator * rescale + partial
                 PipeBarrier<PIPE_V>();
                 for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0],
-                        CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                    Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Mul(accumulator_[r0 * kPaddedValueSize + d0],
-                        accumulator_[r0 * kPaddedValueSize + d0],
-                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                            16));
+                    for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                        const int64_t groupRows = MinOf(8, chunk - r8);
+                        Mul(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                            accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                            rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)],
+                            kRepeatLanes, groupRows,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
                 }
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
@@ -819,15 +834,19 @@ private:
                 float(kSmallest), chunk);
             PipeBarrier<PIPE_V>();
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
-                    CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(16, 128));
+                Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Div(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0],
-                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 16));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Div(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                }
             }
             // result = result * a factor of its head  (self_attention.py:561)
             PipeBarrier<PIPE_V>();
@@ -874,7 +893,7 @@ private:
     // The slot that each lifetime uses next
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, wholeScoreSlot_ = 0;
-    uint32_t probSlot_ = 0, wholePartialSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
+    uint32_t wholePartialSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
 
     // The steps and items that have begun, and the scalars of the last steps
     int64_t stepsBegun_ = 0;
@@ -904,6 +923,7 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
     LocalTensor<float> accumulator_;
+    LocalTensor<int8_t> prob_;
     LocalTensor<half> probHalf_;
 };
 
