@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from attndsl.cli.command_frame import FAILED, answer
-from attndsl.cli.command_options import command, json_option
+from attndsl.cli.command_options import command, device_option, json_option
 from attndsl.cli.command_values import Decimal, Place
 
 
@@ -26,6 +26,7 @@ from attndsl.cli.command_values import Decimal, Place
 @click.option("--auto-sync", default="on", show_default=True, type=click.Choice(["on", "off"]))
 @click.option("--timeout", default=300.0, show_default=True, type=Decimal(0.1, 1e7), metavar="SECONDS")
 @click.option("--memory", default=16.0, show_default=True, type=Decimal(0.5, 1 << 20), metavar="GIB")
+@device_option
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
 @json_option
 def emulate(
@@ -37,6 +38,7 @@ def emulate(
     auto_sync: str,
     timeout: float,
     memory: float,
+    device: str | None,
     trace: Path | None,
     as_json: bool,
 ) -> None:
@@ -45,7 +47,9 @@ def emulate(
     ARGS are the program's own, behind -- when one of ours has the same name. It runs in the current folder.
     """
     from attndsl.emulator.program import FOREIGN, build_program
+    from attndsl.target import device as device_named
 
+    chosen = None if device is None else device_named(device)
     program = build_program(file, sources=sources, include_dirs=include_dirs, defines=defines)
     result = program.run(
         args,
@@ -54,6 +58,7 @@ def emulate(
         memory=int(memory * (1 << 30)),
         capture=as_json,
         trace=trace,
+        device=chosen,
     )
     if as_json:
         answer(**result.to_json())

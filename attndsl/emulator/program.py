@@ -121,13 +121,16 @@ class Program:
         memory: int = 16 << 30,
         capture: bool = True,
         trace: Path | None = None,
+        device: Device | None = None,
     ) -> ProgramReport:
         """Run it in the current folder; `memory` is the most bytes of its address space.
 
         Without `capture` its output goes where ours goes. `trace`: a file for the predicted timeline.
+        `device`: the one whose costs and clock the launches' times are of; without it the default one.
         """
+        device = device or device_named(DEFAULT_DEVICE)
         with tempfile.TemporaryDirectory(prefix="attndsl-") as name:
-            folder, device = Path(name), device_named(DEFAULT_DEVICE)
+            folder = Path(name)
             (folder / "costs").write_text(cost_lines(device.costs, device.rates))
             environment = {
                 **os.environ,
