@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 import traceback
 import warnings
@@ -265,6 +266,8 @@ def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = No
     except UserError as error:
         return _failed(backend, started, f"{type(error).__name__}: {error}")
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise  # a full disk says nothing about the case
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})"
         return _failed(backend, started, text)

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +114,71 @@ def test_journals_and_schedulers_that_are_none(
     code, document = ran(capsys, "verify", NAME, "--case", "0", "--backend", "tile", *words)
     assert code == 2 and names in document["error"]
     assert other.read_text() == "no journal\n"
+
+
+def program(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "attndsl", *arguments], text=True, check=False, **settings)
+
+
+def closed(number: int) -> Callable[[], None]:
+    return partial(os.close, number)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_standard_streams_may_be_closed(number: int) -> None:
+    """Nothing that the command opens gets the number of a stream, and nothing is said to be a defect."""
+    done = program("list", "--json", preexec_fn=closed(number), capture_output=True)
+    assert done.returncode == 0 and not done.stderr
+    assert bool(done.stdout) == (number != 1)
+    wrong = program("show", "nothing", preexec_fn=closed(number), capture_output=True)
+    assert wrong.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("call.npz", b"\x80\x04\x95garbage", "it is no archive"),
+        ("call.npz", b"", "it is no archive"),
+        ("folder.npz", None, "is a folder"),
+        ("missing.npz", b"", "is not there"),
+    ],
+)
+def test_what_is_no_call(
+    name: str, content: bytes | None, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    if content is None:
+        path.mkdir()
+    elif name != "missing.npz":
+        path.write_bytes(content)
+    code, document = ran(capsys, "run", NAME, str(path))
+    assert code == 2 and says in document["error"] and "pickle" not in document["error"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "code"),
+    [("ATTNDSL_CACHE_DIR", "{file}", 2), ("ATTNDSL_CACHE_BYTES", "many", 2), ("ATTNDSL_WORKERS", "many", 2)],
+)
+def test_wrong_variables_are_named(variable: str, value: str, code: int, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    stated = {"ATTNDSL_STORE_PROGRAMS": "1", "ATTNDSL_CACHE_DIR": str(tmp_path / "cache")}
+    stated |= {variable: value.format(file=file)}
+    cache = ("cache", "size", "--json")
+    generate = ("generate", NAME, "--out", str(tmp_path / "out"), "--set", "D=32", "--json")
+    command = cache if variable == "ATTNDSL_CACHE_DIR" else generate
+    done = program(*command, env={**os.environ, **stated}, capture_output=True)
+    document = json.loads(done.stdout)
+    assert done.returncode == document["exit_code"] == code
+    assert value.format(file=file) in document["error"]
+
+
+def test_a_doctor_without_a_cache_tells_all_it_has_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    done = program(
+        "doctor", "--json", env={**os.environ, "ATTNDSL_CACHE_DIR": str(file)}, capture_output=True
+    )
+    rows = {row["name"]: row["ok"] for row in json.loads(done.stdout)["checks"]}
+    assert done.returncode == 1
+    assert (rows["packages"], rows["cache"], rows["emulator"]) == (True, False, False)
