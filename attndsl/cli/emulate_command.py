@@ -26,8 +26,9 @@ from attndsl.cli.command_values import Decimal, Place
 @click.option("--auto-sync", default="on", show_default=True, type=click.Choice(["on", "off"]))
 @click.option("--timeout", default=300.0, show_default=True, type=Decimal(0.1, 1e7), metavar="SECONDS")
 @click.option("--memory", default=16.0, show_default=True, type=Decimal(0.5, 1 << 20), metavar="GIB")
-@device_option
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
+@click.option("--timing", is_flag=True, help="time alone: no data is computed or moved, and none is checked")
+@device_option
 @json_option
 def emulate(
     file: Path,
@@ -38,8 +39,9 @@ def emulate(
     auto_sync: str,
     timeout: float,
     memory: float,
-    device: str | None,
     trace: Path | None,
+    timing: bool,
+    device: str | None,
     as_json: bool,
 ) -> None:
     """Compile and run an AscendC program with its own host main, with every check on.
@@ -53,7 +55,7 @@ def emulate(
     program = build_program(file, sources=sources, include_dirs=include_dirs, defines=defines)
     result = program.run(
         args,
-        knobs=replace(FOREIGN, auto_sync=auto_sync == "on", clean_at_end=auto_sync == "on"),
+        knobs=replace(FOREIGN, auto_sync=auto_sync == "on", clean_at_end=auto_sync == "on", timing=timing),
         timeout=timeout,
         memory=int(memory * (1 << 30)),
         capture=as_json,
@@ -63,6 +65,8 @@ def emulate(
     if as_json:
         answer(**result.to_json())
     else:
+        for line in result.times() if timing else ():
+            click.echo(line)
         for finding in result.findings:
             click.echo(str(finding))
         if result.error or result.exit_code:

@@ -30,6 +30,10 @@ class Knobs:
     rough_reciprocal: bool = False
     """``Reciprocal`` and ``Rsqrt`` as inexact as documented, which promises neither 1e-3 for half nor 1e-4
     for float: results are cut to 8 and 12 bits behind the leading one. False rounds correctly."""
+    timing: bool = False
+    """The timeline alone: instructions take their time, but no data is computed or moved, and hazards and
+    definedness are not followed. What the scalar unit reads and writes in global memory and in UB is real,
+    and so are copies of it, and of arrays of up to 1 MiB and of integers of 32 and 64 bits."""
     racecheck: bool = True
     """racecheck: hazards that nothing orders."""
     memcheck: bool = True

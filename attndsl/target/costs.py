@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -226,6 +226,8 @@ class Rate:
 RATES: dict[str, Rate] = {
     # bytes a cycle of one core that are not in L2: 24 cores sustain 31.7 (DEVKIT, data_copy to L1, case 2)
     "miss": Rate(32, "INI, DEVKIT"),
+    # times that a byte passes L2 that is added to global memory: once, as if it were stored
+    "atomic": Rate(1.0, "EST"),
     # cycles by which a product that adds to L0C takes longer: the matmul sample's 3082.2 us are 10 cycles a
     # product more than its steps, of which KPP's independent products take 2.1
     "accumulate": Rate(7.9, "DEVKIT, KPP"),
@@ -240,6 +242,22 @@ RATES: dict[str, Rate] = {
 
 LAUNCH_MICROSECONDS = 20.0
 """What a launch on all cores takes before the kernel works (DEVKIT: 20 to 21); not part of the timeline."""
+
+
+UNKNOWN = (
+    "sums in global memory are taken as plain stores",
+    "flags between cores take 200 cycles",
+    "cores that read the same lines of L2 at once do not slow each other",
+    "rows at addresses that are no multiple of 32 bytes cost as others",
+    "what a program computes between calls costs nothing",
+)
+"""What no public measurement tells; predictions name it."""
+
+
+def at_their_worst(costs: Mapping[str, Cost], rates: Mapping[str, Rate]) -> str:
+    """:func:`cost_lines` with the first two of :data:`UNKNOWN` as bad as they may be."""
+    slow = replace(costs["CrossCoreSet"], latency=500.0)
+    return cost_lines({**costs, "CrossCoreSet": slow}, {**rates, "atomic": Rate(2.0, "EST")})
 
 
 def cost_lines(costs: Mapping[str, Cost], rates: Mapping[str, Rate]) -> str:

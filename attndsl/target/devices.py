@@ -12,10 +12,20 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from attndsl.base.errors import UserError
 from attndsl.target.architecture import DAV_2201, Architecture
-from attndsl.target.costs import COSTS, LAUNCH_MICROSECONDS, RATES, Cost, Rate
+from attndsl.target.costs import (
+    COSTS,
+    LAUNCH_MICROSECONDS,
+    RATES,
+    UNKNOWN,
+    Cost,
+    Rate,
+    at_their_worst,
+    measurements,
+)
 
 _MIB, _GIB = 1024**2, 1024**3
 
@@ -76,6 +86,17 @@ class Device:
             "hbm": self._a_cycle(self.memory_bandwidth),
             **RATES,
         }
+
+    @property
+    def worst_costs(self) -> str:
+        """Lines of costs as the emulator reads them, with what no measurement tells as bad as it may be."""
+        return at_their_worst(self.costs, self.rates)
+
+    @property
+    def calibration_error(self) -> Mapping[str, Any]:
+        """How far predictions are from public measurements, relatively, and ``unknown``: what none tells."""
+        found = {name: each for name, each in measurements().items() if name != "costs"}
+        return {**found, "unknown": list(UNKNOWN)}
 
     def _a_cycle(self, bandwidth: Rate) -> Rate:
         return Rate(bandwidth.value / self.clock, bandwidth.source)

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import json
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -197,6 +198,22 @@ KERNEL(stores, KERNEL_TYPE_AIV_ONLY, {
   for (uint32_t i = 0; i < 4; ++i) DataCopy(p.out[i * 1024], p.x, 1024);
   PipeBarrier<PIPE_ALL>();
   DataCopy(p.y, p.in, 256);
+})
+KERNEL(steered, KERNEL_TYPE_AIV_ONLY, {
+  Duplicate(p.x, 1.0f, 64);
+  PipeBarrier<PIPE_ALL>();
+  p.y.SetValue(0, p.in.GetValue(0));
+  for (uint32_t i = 1; i < 8; ++i) p.y.SetValue(i, 0.0f);
+  SetFlag<HardEvent::S_MTE3>(0);
+  WaitFlag<HardEvent::S_MTE3>(0);
+  DataCopy(p.out, p.y, 8);
+  SetFlag<HardEvent::MTE3_S>(0);
+  WaitFlag<HardEvent::MTE3_S>(0);
+  uint32_t count = uint32_t(p.out.GetValue(0));
+  for (uint32_t i = 0; i < count; ++i) {
+    Adds(p.x, p.x, 1.0f, 64);
+    PipeBarrier<PIPE_V>();
+  }
 })
 KERNEL(reordered, KERNEL_TYPE_AIC_ONLY, {
   TBuf<TPosition::A1> l1;
@@ -466,6 +483,36 @@ def test_nothing_becomes_faster_when_something_costs_more(kernels, name):
     assert run(kernels[name], dearer, first=first).counters["total_cycles"] > base
     busy = run(kernels[name], first=first).counters["busy_cycles"]
     assert max(busy.values()) <= 3 * base
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_time_is_the_same_without_data(kernels, name):
+    """No array is written; what the scalar unit reads is real, and decides about the work here."""
+    setup = [0, 65536, 131072, 1, 8, 3]
+    first = {"queue": 2, "vector_work": 64, "banks": 64, "published": setup}.get(name, 0)
+    blocks = 2 if name in ("beside", "half_cold", "stream") else 1
+    whole, timed = (
+        run(kernels[name], first=first, blocks=blocks, timing=on, racecheck=0, auto_sync=1).counters
+        for on in (0, 1)
+    )
+    assert timed == whole
+
+
+def test_only_the_numbers_that_may_steer_a_kernel_are_filled_in(kernels):
+    """A gigabyte of zeros costs nothing; the result stays as it was."""
+    data, out = np.zeros(1 << 28, np.float32), np.full(4096, 7, np.float32)
+    started = time.process_time()
+    report = kernels["events"].run(1, [Argument("in", data), Argument("out", out)], knobs=Knobs(timing=True))
+    assert report.ok and report.counters["gm_write_bytes"]["out"] == 1024
+    assert (out == 7).all() and time.process_time() - started < 0.5
+
+
+@pytest.mark.parametrize("timing", [0, 1])
+def test_what_the_scalar_unit_wrote_is_real_wherever_it_is_copied(kernels, timing):
+    """Numbers go by UB to global memory and back, and decide how often the loop runs."""
+    for count in (1, 5):
+        report = run(kernels["steered"], FREE | {"Adds": Cost(0, 1, "test")}, first=count, timing=timing)
+        assert report.counters["busy_cycles"]["V"] == pytest.approx(count)
 
 
 def test_every_operation_has_a_cost_and_every_cost_an_operation():

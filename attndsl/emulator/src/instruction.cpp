@@ -177,7 +177,7 @@ void Instruction::refuse() {
   core->issue(pipe_, machine->knobs.auto_sync);
   ++core->refused;
   ++core->instructions[static_cast<size_t>(pipe_)];
-  core->time.refuse(pipe_);
+  core->time.refuse(*core, pipe_);
 }
 
 // The time of the barrier that the compiler puts before an instruction that needs, or replaces, the result of one that may
@@ -204,12 +204,13 @@ void Instruction::count_global(const Operand& o, CoreTime::Moved& moved) {
   uint64_t bytes = o.extent.run * o.extent.inner * o.extent.outer;
   bool reads = o.kind == AccessKind::Read;
   (reads ? o.memory->read_bytes : o.memory->write_bytes) += bytes;
-  moved.bytes += static_cast<double>(bytes);
+  moved.bytes += static_cast<double>(bytes) * (o.kind == AccessKind::Atomic ? cost_table().rates.atomic : 1);
   SharedCache& cache = machine->timeline.cache;
   double missing = static_cast<double>(cache.use(o.memory->cached, o.extent, !reads) * kLine);
   if (reads) {
     moved.read += static_cast<double>(bytes);
     moved.missed += missing;
+    if (pipe_ != Pipe::S) o.memory->fetched_bytes += static_cast<uint64_t>(missing);
   }
   moved.evicted += static_cast<double>(cache.take_evicted() * kLine);
   if (!reads) o.memory->written = true;
@@ -223,6 +224,10 @@ bool Instruction::admit(const Work& work) {
   if (!valid_) {
     refuse();
     return false;
+  }
+  if (machine->knobs.timing) {
+    take_time(work);
+    return is_real();
   }
   uint32_t count = core->issue(pipe_, machine->knobs.auto_sync);
   ++core->instructions[static_cast<size_t>(pipe_)];
@@ -245,8 +250,32 @@ bool Instruction::admit(const Work& work) {
   return true;
 }
 
+// Without its data: only what the timeline needs.
+void Instruction::take_time(const Work& work) {
+  ++core->instructions[static_cast<size_t>(pipe_)];
+  CoreTime::Moved moved;
+  for (const Operand& o : operands())
+    if (o.memory->kind == MemoryKind::GM) count_global(o, moved);
+  if (pipe_ == Pipe::V && machine->knobs.auto_sync) order_by_compiler();
+  core->time.execute(*core, pipe_, work, moved, what_, at_);
+}
+
+// Where only time is followed: the scalar unit's own work takes effect, and copies of what it wrote or may read.
+bool Instruction::is_real() const {
+  if (pipe_ == Pipe::S) return true;
+  if (pipe_ != Pipe::MTE2 && pipe_ != Pipe::MTE3) return false;
+  for (const Operand& o : operands()) {
+    if (o.kind != AccessKind::Read || o.is_lanes) continue;
+    if (o.memory->kind == MemoryKind::GM && o.memory->real) return true;
+    if (o.memory->kind != MemoryKind::UB) continue;
+    for (uint64_t block = o.extent.at / kBlock; block < ceil_div(o.extent.end(), kBlock); ++block)
+      if (core->scalar_blocks[block]) return true;
+  }
+  return false;
+}
+
 void Instruction::undefined_reaches(const char* sink, const Memory* from, uint64_t address, uint64_t bytes) {
-  if (!machine->knobs.initcheck) return;
+  if (!machine->knobs.initcheck || machine->knobs.timing) return;
   machine->report("initcheck", "undefined_value", at_,
                   format("%s: bytes [%llu, %llu) of %s were never written and reach %s", what_, static_cast<unsigned long long>(address),
                          static_cast<unsigned long long>(address + bytes), from ? from->name.c_str() : "?", sink),

@@ -85,7 +85,7 @@ double time_of(const Core& c) {
   double when = std::max(c.time.scalar(), c.resumes_at);
   if (c.waiting_id < 0) return when;
   const auto& ready = c.counters[static_cast<size_t>(c.waiting_id)].ready;
-  return ready.empty() ? when : std::max(when, ready.front().time);
+  return ready.empty() ? when : std::max(when, ready.front().time.at);
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ Machine::~Machine() {
 
 Memory* Machine::add_region(std::string name, uint8_t* data, uint64_t bytes, uint64_t room, bool output, bool defined) {
   auto m = std::make_unique<Memory>();
-  m->attach(MemoryKind::GM, std::move(name), data, bytes, defined, room);
+  m->attach(MemoryKind::GM, std::move(name), data, bytes, defined, room, !knobs.timing);
   m->poison_room(knobs.poison);
   m->output = output;
   Memory* out = m.get();
@@ -185,10 +185,11 @@ std::string Machine::text(const SourceLine& at) const {
   return file + ":" + std::to_string(at.line);
 }
 
-double Machine::cycles() const {
-  double end = 0;
-  for (auto& c : cores) end = std::max(end, c->time.end());
-  return end;
+const Instant& Machine::end() const {
+  const Instant* last = &cores[0]->time.end();
+  for (auto& c : cores)
+    if (c->time.end().at > last->at) last = &c->time.end();
+  return *last;
 }
 
 std::string Machine::text(uint16_t s) const { return text(SourceLine{sites_[s].file.c_str(), sites_[s].line}); }

@@ -247,10 +247,10 @@ class _Inserting(Walk):
         return promised
 
     def loop(self, loop: Loop, state: State) -> None:
-        """An innermost loop gets its barrier in front where that saves the one inside."""
+        """An innermost loop, or one of disjoint steps, gets its barrier in front if that saves one inside."""
         entry = state.copy()
         barriers = self._inside(loop, state)
-        if not loop.innermost:
+        if not loop.innermost and not loop.statement.disjoint:
             self.barriers |= barriers
             return
         for pipe in _pipes_of_barriers((loop.statement, *barriers.values())):

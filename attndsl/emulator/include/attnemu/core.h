@@ -64,6 +64,7 @@ struct Registers {
 
 class Core {
  public:
+  // `agents`: of its clocks; 0 follows no order, and no memory has shadows then.
   Core(int index, int block, int sub, CoreKind kind, size_t agents, uint32_t poison, bool saturate);
 
   const int index, block, sub;  // sub: 0/1 among the vector cores of a block
@@ -78,6 +79,7 @@ class Core {
   UnitFlags unit_flags;
   CoreTime time;
   std::array<uint64_t, kPipes> instructions{};  // issued a pipe, without synchronisation
+  double product_steps = 0;                     // of the cube, if no operand had rows or columns that only fill fractals
   uint64_t refused = 0;                         // of them without effect: their operands were wrong
   void* buffers = nullptr;                      // the face's buffer manager
   SourceLine scratch_select{nullptr, 0}, scratch_data{nullptr, 0};
@@ -94,6 +96,8 @@ class Core {
   SourceLine waiting_at{"", 0};
   const std::function<bool()>* waiting_for = nullptr;  // other than a counter: what must hold
   std::string waiting_text;
+
+  std::vector<bool> scalar_blocks;              // of UB, that the scalar unit wrote; where data is not real otherwise
 
   bool has(Pipe p) const;
   bool has(MemoryKind m) const;
@@ -113,6 +117,7 @@ class Core {
  private:
   std::array<Memory, kMemories> memories_;
   std::vector<std::unique_ptr<uint8_t[]>> storage_;
+  bool ordered_;
 };
 
 }  // namespace attnemu

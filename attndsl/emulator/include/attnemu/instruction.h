@@ -54,6 +54,8 @@ class Instruction {
   void report_hazards(const Memory& m);
   void note_scratch(const Operand& o);
   void order_by_compiler();
+  void take_time(const Work& work);
+  bool is_real() const;
   void count_global(const Operand& o, CoreTime::Moved& moved);
 
   Pipe pipe_;

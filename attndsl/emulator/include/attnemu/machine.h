@@ -34,14 +34,14 @@ struct SoftWord {
   uint32_t count = 0;
   uint64_t round = 0;
   VectorClock clock, released;
-  double set_at = 0, released_at = 0;  // cycles
+  Instant set_at, released_at;
 };
 
 // What a vector core asks of its cube core, see errands.h; the clock is of who acted last.
 struct Errand {
   const std::function<void()>* work;
   VectorClock clock;
-  double when;  // cycles
+  Instant when;
   bool done;
 };
 
@@ -57,13 +57,13 @@ class Machine {
   std::vector<std::unique_ptr<Memory>> regions;  // global memory, sorted by address
   std::string source_dir;                        // prefix taken off file names
 
-  size_t agents() const { return cores_ * kPipes; }
+  size_t agents() const { return knobs.timing ? 0 : cores_ * kPipes; }
   Memory* add_region(std::string name, uint8_t* data, uint64_t bytes, uint64_t room, bool output, bool defined);
   Memory* find_region(const void* p);            // null: in no registered array, nor among the program's constants
   uint16_t site(const SourceLine& at, const char* what);
   std::string text(const SourceLine& at) const;  // "file:line"
   std::string text(uint16_t site) const;
-  double cycles() const;                         // from the launch to the last core's end
+  const Instant& end() const;                    // of the last core
   const char* what(uint16_t site) const { return sites_[site].what; }
 
   // Runs `body` once a core, as cooperative tasks; returns when all ended or none can go on.

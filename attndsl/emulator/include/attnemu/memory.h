@@ -26,10 +26,13 @@ struct Memory {
   bool output = false;            // undefined bytes stored here are findings
   bool written = false;
   bool constant = false;          // tables of the program itself
+  bool real = false;              // global memory: holds values also where only time is followed
   uint64_t read_bytes = 0, write_bytes = 0;
+  uint64_t fetched_bytes = 0;     // global memory: read from behind L2
   CachedLines cached;             // global memory: what the cache of all cores has of it
 
-  void attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined, uint64_t behind = 0);
+  // `shadowed`: races and definedness are followed; everything counts as defined otherwise.
+  void attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined, uint64_t behind = 0, bool shadowed = true);
   void poison_room(uint32_t pattern);
   bool is_defined(uint64_t at, uint64_t n) const;
   void set_defined(uint64_t at, uint64_t n, bool value);
@@ -39,12 +42,14 @@ struct Memory {
   void forget_bits(uint64_t at, uint32_t written_bytes);
   // Definedness of the 32 bytes from any address, a bit a byte; and its change where `written` is set.
   uint32_t defined_at(uint64_t at) const {
+    if (defined.empty()) return kAllBytes;
     uint64_t b = at / kBlock;
     uint32_t shift = at % kBlock;
     if (!shift) return defined[b];
     return defined[b] >> shift | (b + 1 < defined.size() ? defined[b + 1] << (32 - shift) : 0);
   }
   void define_at(uint64_t at, uint32_t written_bytes, uint32_t value) {
+    if (defined.empty()) return;
     if (!partly_defined.empty()) forget_bits(at, written_bytes);
     uint64_t b = at / kBlock;
     uint32_t shift = at % kBlock, low = written_bytes << shift;
