@@ -78,7 +78,7 @@ def test_kernels_are_generated_for_a_device(tmp_path: Path, capsys: pytest.Captu
 def test_cases_run_on_a_device_and_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The journal keeps what one device gave apart from what another one did."""
     journal = tmp_path / "cases.journal"
-    common = ("verify", NAME, "--case", "0", "--backend", "tile", "--journal", str(journal))
+    common = ("verify", "relay_attention", "--case", "0", "--backend", "tile", "--journal", str(journal))
     code, document = ran(capsys, *common, "--device", "ascend910b4")
     assert code == 0
     (row,) = document["verifications"][0]["rows"]
