@@ -118,6 +118,8 @@ void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved,
   t.free.spend(cycles + cost.latency * (w.count - 1), cause);
   if (moved.bytes > 0) {
     double slower = moved.missed > 0 ? occupied(w, per_unit, moved.missed) - cycles : 0;
+    // lines are placed while the bytes are on their way
+    slower = std::max(slower, moved.placed / cost_table().rates.miss_write - cost.latency - cycles);
     double end = pass(moved, start + cost.head, t.free.at + slower);
     if (end > t.free.at) t.free.spend(end - t.free.at, kMemoryCause);
   }

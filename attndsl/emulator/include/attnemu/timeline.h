@@ -54,8 +54,8 @@ struct Span {
 class CoreTime {
  public:
   // Global memory an instruction moves: `missed` bytes of the `read` ones are not in L2, and wherever they went to memory
-  // for it, `evicted` bytes that others had written.
-  struct Moved { double bytes = 0, read = 0, missed = 0, evicted = 0; };
+  // for it, `evicted` bytes that others had written; `placed` bytes that it writes find no line there.
+  struct Moved { double bytes = 0, read = 0, missed = 0, evicted = 0, placed = 0; };
   void execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at);
   // An instruction that the checks refused still takes its place in the queue.
   void refuse(const Core& c, Pipe p) { hand_over(c, p); }
