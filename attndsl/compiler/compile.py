@@ -6,16 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from attndsl.expr import Const
 from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.lowering.errors import DoesNotFit, TooManyEvents
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import Computation, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
-from attndsl.lowering.match.schedule_options import Schedule, describe, resolve, smaller
+from attndsl.lowering.match.schedule_options import (
+    BAND_ROWS,
+    MANY_ROWS,
+    Schedule,
+    describe,
+    resolve,
+    smaller,
+)
 from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization, settings_of
 from attndsl.passes.pass_manager import PASSES, run_passes
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import Architecture
 from attndsl.tile.program import Program
@@ -53,7 +62,8 @@ def compile_operator(operator: Operator, specialization: Specialization) -> Comp
     computation, signature = _recognized(operator, specialization)
     required = required_options(computation)
     stated = _stated(operator, required)
-    schedule = resolve(stated, operator.device, operator.schedule_lines)
+    rows = rows_of_a_task(signature, specialization.dtype)
+    schedule = resolve(stated, operator.device, operator.schedule_lines, max_rows=rows)
     while True:
         try:
             joint, program = run_passes(lower(computation, signature, schedule, operator.device), PASSES)
@@ -78,6 +88,13 @@ def compile_operator(operator: Operator, specialization: Specialization) -> Comp
         )
 
 
+def rows_of_a_task(signature: KernelSignature, dtype: str) -> int:
+    """Rows of a task at most, where nothing else is stated: prompts have many."""
+    positions = not signature.extents.get("Q", Const(1)).same(Const(1))
+    one_part = max(signature.padded_head_size, signature.padded_value_size) <= Schedule().base_k
+    return MANY_ROWS if positions and one_part and dtype != "int8" else BAND_ROWS
+
+
 def _smaller(
     reason: DoesNotFit | TooManyEvents,
     schedule: Schedule,
@@ -92,12 +109,12 @@ def _smaller(
     return smaller(schedule, stated, architecture)
 
 
-def _stated(operator: Operator, required: tuple[RequiredOption, ...]) -> dict[str, object]:
+def _stated(operator: Contract, required: tuple[RequiredOption, ...]) -> dict[str, object]:
     """The author's choices, but for those that the computation makes."""
     return {**operator.schedule_choices, **{choice.name: choice.value for choice in required}}
 
 
-def _recognized(operator: Operator, specialization: Specialization) -> tuple[Computation, KernelSignature]:
+def _recognized(operator: Contract, specialization: Specialization) -> tuple[Computation, KernelSignature]:
     signature = signature_of(operator, specialization)
     settings = settings_of(operator, specialization)
     computation = recognize(operator.graph(signature.present, settings).outputs)
@@ -109,7 +126,7 @@ def _recognized(operator: Operator, specialization: Specialization) -> tuple[Com
 
 
 @lru_cache(maxsize=256)
-def signature_of(operator: Operator, special: Specialization) -> KernelSignature:
+def signature_of(operator: Contract, special: Specialization) -> KernelSignature:
     """The operator's part of a lowering; described once a process, every launch asks for it."""
     return kernel_signature_of(
         operator,

@@ -70,17 +70,15 @@ class UserProject:
             NotUnderstood: with ``coverage``, a source whose statements cannot be told.
         """
         folder = folder.resolve()
-        every = [names_of(mode) for mode in (operator, *operator.modes)]
-        found = [names for names in every if (folder / _entry(names)).is_file()]
+        every = {mode: names_of(mode) for mode in (operator, *operator.modes)}
+        found = [mode for mode, names in every.items() if (folder / _entry(names)).is_file()]
         if not found:
-            wanted = " or ".join(_entry(names) for names in every)
+            wanted = " or ".join(_entry(names) for names in every.values())
             raise NoProject(f"{folder} has no {wanted}: it is no project of {operator.name}")
-        project = UserProject(folder, found[0].operator, coverage)
+        project = UserProject(folder, found[0], coverage)
         for path in project._needed():
             if not path.is_file():
-                raise NoProject(
-                    f"{path} is missing; attndsl generate {found[0].operator.in_commands} writes it"
-                )
+                raise NoProject(f"{path} is missing; attndsl generate {found[0].in_commands} writes it")
         project._members  # noqa: B018 -- what it asks for is looked at now, not in the first case
         project._check_listed()
         if coverage is not None:

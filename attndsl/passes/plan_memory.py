@@ -1,15 +1,20 @@
 """Pass: addresses. Buffers of one memory follow each other, each slot aligned.
 
 Buffers never share memory, so their events need not know of each other. In the unified buffer those whose
-slots are whole rows of banks come first: each of their slots begins at a row, so that rules which choose
-blocks of different groups of banks know where the others are.
+slots are whole rows of banks come first, the largest in front: each of their slots begins at a row of
+banks, or in its middle. Two operands that an instruction reads lane by lane begin in different halves, so
+that no repeat reads two blocks of one group of banks. An operand of one block a row begins in the half of
+the lanes that it meets, as the rules that spread it assume.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attndsl.lowering.errors import DoesNotFit
 from attndsl.target import Memory, MemorySpace
 from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import Binary
 from attndsl.tile.program import Program
 
 
@@ -25,15 +30,52 @@ def plan_memory(program: Program) -> Program:
     return program.with_(addresses=addresses)
 
 
+def _turn(buffer: Buffer, halves: Mapping[Buffer, int]) -> tuple[int, int]:
+    """Where a buffer stands in the order of placing."""
+    return (halves[buffer], -buffer.total_bytes) if buffer in halves else (2, 0)
+
+
+def _halves(program: Program, buffers: list[Buffer]) -> dict[Buffer, int]:
+    """In which half of a row of banks each buffer of whole rows begins: 0 or 1."""
+    row = program.device.architecture.bank_row
+    near: dict[Buffer, list[tuple[Buffer, int]]] = {
+        buffer: [] for buffer in buffers if program.slot_stride(buffer) % row == 0
+    }
+    pairs = [each for each in program.instructions() if isinstance(each, Binary)]
+    for item in sorted(pairs, key=lambda each: not each.broadcast):
+        first, second = item.first.buffer, item.second.buffer
+        if first is not second and first in near and second in near:
+            near[first].append((second, 0 if item.broadcast else 1))
+            near[second].append((first, 0 if item.broadcast else 1))
+    halves: dict[Buffer, int] = {}
+    for start in near:
+        _spread(start, near, halves)
+    return halves
+
+
+def _spread(
+    start: Buffer, near: Mapping[Buffer, list[tuple[Buffer, int]]], halves: dict[Buffer, int]
+) -> None:
+    """Gives the buffers that meet ``start``, directly or not, their halves; an earlier wish wins."""
+    waiting = [(start, 0)]
+    while waiting:
+        buffer, half = waiting.pop(0)
+        if buffer not in halves:
+            halves[buffer] = half
+            waiting += [(other, half ^ differs) for other, differs in near[buffer]]
+
+
 def _place(memory: Memory, program: Program) -> dict[Buffer, int]:
     buffers = [buffer for buffer in program.buffers() if buffer.space is memory.space]
-    if memory.space is MemorySpace.UB:
-        row = program.device.architecture.bank_row
-        buffers.sort(key=lambda buffer: program.slot_stride(buffer) % row != 0)
+    halves = _halves(program, buffers) if memory.space is MemorySpace.UB else {}
+    buffers.sort(key=lambda buffer: _turn(buffer, halves))
     alignments = program.alignments()
     placed: dict[Buffer, int] = {}
-    end = 0
+    end, row = 0, program.device.architecture.bank_row
     for buffer in buffers:
+        if buffer in halves:
+            shift = halves[buffer] * row // 2
+            end = -(-(end - shift) // row) * row + shift
         placed[buffer] = -(-end // alignments[buffer]) * alignments[buffer]
         end = placed[buffer] + buffer.slots * program.slot_stride(buffer)
     if end > memory.usable:

@@ -6,47 +6,43 @@ operands that stand for each other, says in a subclass which these are.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 NOT_COMPARED = frozenset({"where"})
 """Fields that say nothing of what is computed: the author's line."""
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
 @cache
-def field_names(kind: Hashable) -> tuple[str, ...]:
-    """The fields of a dataclass."""
-    return tuple(each.name for each in fields(cast(Any, kind)))
-
-
-def _names(value: object) -> tuple[str, ...]:
-    return field_names(cast(Hashable, type(value)))
+def compared_fields(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a dataclass that are compared."""
+    return tuple(each.name for each in fields(kind) if each.name not in NOT_COMPARED)
 
 
 class Comparison:
-    """Whether values are equal, field by field.
-
-    Pairs of objects that were found equal are not compared again, so that shared objects cost once.
-    """
-
-    def __init__(self) -> None:
-        self._equal: set[tuple[int, int]] = set()
+    """Whether values are equal, field by field."""
 
     def same(self, first: Any, second: Any) -> bool:
         """Whether two values are equal but for what :meth:`decided` lets differ."""
+        kind = type(first)
+        if kind is tuple or kind is list:
+            return kind is type(second) and len(first) == len(second) and all(map(self.same, first, second))
+        if kind in _PLAIN:
+            return kind is type(second) and bool(first == second)
         known = self.decided(first, second)
         if known is not None:
             return known
-        if type(first) is not type(second):
+        if kind is not type(second):
             return False
-        if isinstance(first, tuple | list):
-            return len(first) == len(second) and all(map(self.same, first, second))
+        if is_dataclass(kind):
+            return self.same_fields(first, second)
         if isinstance(first, Mapping):
             return self.same(list(first.items()), list(second.items()))
-        if is_dataclass(first):
-            return self._objects(first, second)
         return first is second or bool(first == second)
 
     def decided(self, first: Any, second: Any) -> bool | None:
@@ -55,17 +51,8 @@ class Comparison:
 
     def same_fields(self, first: Any, second: Any, but: frozenset[str] = frozenset()) -> bool:
         """Whether the fields of two objects of one type are equal, apart from those named in ``but``."""
-        for name in _names(first):
-            if name in NOT_COMPARED or name in but:
-                continue
-            if not self.same(getattr(first, name), getattr(second, name)):
+        kind: Any = type(first)
+        for name in compared_fields(kind):
+            if name not in but and not self.same(getattr(first, name), getattr(second, name)):
                 return False
-        return True
-
-    def _objects(self, first: Any, second: Any) -> bool:
-        pair = (id(first), id(second))
-        if pair not in self._equal:
-            if not self.same_fields(first, second):
-                return False
-            self._equal.add(pair)
         return True

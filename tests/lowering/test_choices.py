@@ -11,12 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from attndsl.api import ops
 from attndsl.base.errors import UserError
 from attndsl.base.package_files import specs_dir
-from attndsl.compiler.compile import compile_operator
+from attndsl.compiler.compile import compile_operator, rows_of_a_task
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute import execute
-from attndsl.expr import Const
+from attndsl.expr import Const, Symbol
 from attndsl.lowering.errors import (
     DoesNotFit,
     IllegalScheduleValue,
@@ -25,7 +26,14 @@ from attndsl.lowering.errors import (
 )
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import recognize
-from attndsl.lowering.match.schedule_options import Schedule, describe, resolve, smaller
+from attndsl.lowering.match.schedule_options import (
+    BAND_ROWS,
+    MANY_ROWS,
+    Schedule,
+    describe,
+    resolve,
+    smaller,
+)
 from attndsl.lowering.signature.kernel_signature import kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.reference import run as reference
@@ -36,11 +44,12 @@ from tests.support.devices import ARCHITECTURE, DEVICE
 from tests.support.specials import compiled
 
 from .authored import call_of, with_schedule
+from .builders import PADDED, attention, signature
 
 BOTH = frozenset({"attn_mask", "pse_shift"})
 LEGAL = {
     "tile_k": range(64, 1985, 64), "ring": range(2, 9), "rows": range(8, 65, 8), "base_n": range(16, 257, 16),
-    "base_k": range(16, 257, 16), "slots": (1, 2), "max_rows": range(16, 129, 16),
+    "base_k": range(16, 257, 16), "slots": (1, 2), "max_rows": range(16, 257, 16),
     "split_kv": range(1, 4097), "cores": range(1, 25),
 }  # fmt: skip
 
@@ -180,6 +189,7 @@ def test_only_what_is_left_open_shrinks():
         seen.append((schedule.rows, schedule.tile_k, schedule.slots, schedule.max_rows))
         schedule = smaller(schedule, {}, ARCHITECTURE)
     assert seen[:3] == [(16, 512, 2, 128), (8, 512, 2, 128), (8, 512, 2, 64)]
+    assert smaller(Schedule(max_rows=256), {}, ARCHITECTURE) == Schedule(max_rows=128)
     assert seen[3:6] == [(8, 256, 2, 64), (8, 128, 2, 64), (8, 128, 1, 64)]
     assert seen[6:] == [(8, 64, 1, 64), (8, 64, 1, 32), (8, 64, 1, 16)]
     few = Schedule(rows=8, max_rows=64)
@@ -205,6 +215,35 @@ def test_the_depth_of_a_multiply_is_not_cut_to_slivers():
     assert smaller(schedule, {}, ARCHITECTURE, "L0B").base_k == 64
 
 
+def test_prompts_have_more_rows_a_task_than_decoding():
+    """Keys and values in L1 serve two bands of rows; decoding has few rows, int8 products one band."""
+    prompts = signature(attention(PADDED), positions=Symbol("Q"))
+    assert rows_of_a_task(prompts, "float16") == MANY_ROWS
+    assert rows_of_a_task(prompts, "int8") == BAND_ROWS
+    assert rows_of_a_task(replace(prompts, padded_value_size=256), "float16") == BAND_ROWS
+    assert rows_of_a_task(signature(attention()), "float16") == BAND_ROWS
+    assert compile_operator(ops.incre_flash_attention, special()).schedule.max_rows == BAND_ROWS
+
+
+@pytest.mark.parametrize(("group", "keys"), [(250, 700), (130, 1100), (256, 512)])
+def test_bands_of_rows_give_what_one_matrix_multiply_gives(group, keys, tmp_path):
+    """The last band has 122, 2 and 128 rows; tiles end within a piece of the probabilities and at its end."""
+    call = call_of(with_schedule(tmp_path, max_rows=256), group=group, keys=keys, head_dim=112)
+    expected = reference.run(call)[0].astype(float)
+    launch = prepare(call)
+    tile.interpret(launch)
+    np.testing.assert_allclose(launch.outputs()[0].astype(float), expected, atol=2**-8)
+    (out,) = execute.run(call, cores=2)  # raises for findings
+    np.testing.assert_allclose(out.astype(float), expected, atol=2**-8)
+
+
+def test_bands_of_rows_have_heads_of_one_part(tmp_path):
+    """Products of parts of the head size would be added up for all bands at once."""
+    operator = with_schedule(tmp_path, max_rows=256, base_k=64)
+    with pytest.raises(DoesNotFit, match="products of 256 rows"):
+        compile_operator(operator, special())
+
+
 def test_rows_of_a_step_divide_the_rows_that_an_author_states():
     assert resolve({"max_rows": 16}, DEVICE).rows == 8
     assert resolve({"max_rows": 48}, DEVICE).rows == 8
@@ -223,6 +262,7 @@ def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
     buffers = [buffer for buffer in program.buffers() if buffer.space is MemorySpace.UB]
     largest = max(buffers, key=lambda buffer: buffer.total_bytes)
     needed = sum(buffer.slots * -(-buffer.slot_bytes // 32) * 32 for buffer in buffers)
+    needed += ARCHITECTURE.bank_row // 2  # in front of the partials, which meet the accumulator
     message = str(caught.value)
     assert f"needs {needed} bytes of UB, {184 * 1024} are usable" in message
     assert f"the largest buffer is {largest.name} with 2 x {largest.slot_bytes} bytes" in message

@@ -15,7 +15,7 @@ from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile, 
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
-from attndsl.lowering.emit.row_operations import row_blocks
+from attndsl.lowering.emit.row_operations import with_row_statistic
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.lower import lower
@@ -26,6 +26,7 @@ from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
 from attndsl.lowering.results.write_rows import may_split, write_rows
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.target import MemorySpace
+from attndsl.tile.instructions import Binary
 from attndsl.tile.printer import print_program
 from attndsl.tile.statements import Alloc, Pipelined, seq
 from tests.support.devices import DEVICE
@@ -127,19 +128,25 @@ def test_the_rescaling_of_a_tile_is_kept_for_its_slot_of_the_ring() -> None:
     c = context(attention())
     kept = "rescale[slot * rowsPerVector + r0 + chunk]"
     assert f"V     {kept} = Exp({kept})" in softmax(c)
-    spread = "V     rowBlocks[copy + rowsPerStep x 8 pitch 128] = "
+    spread = "V     rowBlocks[copy + rowsPerStep // 8 x repeatLanes pitch 128] = "
     assert f"{spread}Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])" in lines(update_tile(c))
 
 
-def test_a_row_statistic_is_read_from_the_bank_group_that_its_lanes_leave_free() -> None:
-    """Columns begin at groups 0 and 8 of 16 in turn, blocks of a row lie in both."""
-    beside = "rowBlocks[repeatLanes - c0 % (2 * repeatLanes) + chunk x 8 pitch 128]"
-    column = "score[c0 + chunk x repeatLanes pitch tileKeys]"
+def test_a_row_statistic_is_read_from_the_bank_groups_that_its_lanes_leave_free() -> None:
+    """Columns begin at groups 0 and 8 of 16 in turn; eight rows' blocks lie in the other eight groups."""
+    eight = "groupRows x 8 pitch 8"
+    beside = f"rowBlocks[r8 * 16 + repeatLanes - c0 % (2 * repeatLanes) + {eight}]"
+    column = "score[c0 + r8 * tileKeys + groupRows x repeatLanes pitch tileKeys]"
     assert f"V     {column} = Sub({column}, {beside})" in softmax(context(attention()))
-    c = context(attention())
-    blocks = vector_buffers(c).row_blocks
-    groups = {at: int(row_blocks(c, blocks, Const(at)).offset.evaluate({})) // 8 % 16 for at in (0, 64, 128)}
-    assert groups == {0: 8, 64: 0, 128: 8}
+    c = context(attention(), rows=8)  # one group: no loop over several
+    assert not any("r8" in line for line in softmax(c))
+    b = vector_buffers(c)
+    for column, free in ((0, range(8, 16)), (64, range(8)), (128, range(8, 16))):
+        part = b.score.region(column, 8, 64, 128)
+        step = with_row_statistic(c, "Sub", part, b.row_blocks, Const(column))
+        assert isinstance(step, Binary)
+        first = int(step.second.offset.evaluate({})) // 8
+        assert {(first + row) % 16 for row in range(8)} == set(free)
 
 
 def test_lanes_of_a_short_tile_without_results_are_filled_before_they_are_reduced() -> None:
@@ -304,7 +311,8 @@ def test_given_steps_are_read_row_by_row_and_zero_counts_as_one() -> None:
     found = softmax(c)
     assert not [line for line in found if line.startswith("# step = ")]
     given = "steps[batch * stepsStrideB + head * stepsStrideN]"
-    assert f"V     rowBlocks[row * 128 + 128] = Duplicate(1.0 if {given} == 0 else {given})" in found
+    place = "row // 8 * 128 + row % 8 * 8 + copy"
+    assert f"V     rowBlocks[{place} + 8] = Duplicate(1.0 if {given} == 0 else {given})" in found
 
 
 def test_an_unsplit_item_normalizes_its_rows_a_split_one_leaves_partials() -> None:

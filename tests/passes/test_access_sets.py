@@ -8,7 +8,7 @@ from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadRows, StoreRows
 from attndsl.tile.statements import Barrier, Seq, Statement, seq
 
-from .trees import MTE2, MTE3, V, awaited, compute, fill, lifetime, load, raised, store, ub
+from .trees import MTE2, MTE3, V, awaited, compute, fill, lifetime, load, loop, raised, store, ub
 
 X, Y = ub("x"), ub("y")
 PAIR, TRIPLE = ub("pair", slots=2), ub("triple", slots=3)
@@ -57,10 +57,12 @@ def test_pipes_are_those_that_the_tree_uses():
 
 
 def test_accesses_of_several_ages_lie_apart():
-    """As many copies as the deepest lifetime has slots, and one for other iterations of a disjoint loop."""
+    """As many copies as the deepest lifetime has slots, and one for each disjoint loop of a nest."""
     written, other = fill(TRIPLE), fill(X)
-    index = AccessIndex(seq(lifetime(TRIPLE, written), other))
-    assert index.ages == 3
+    nest = loop(loop(fill(X), disjoint=(X,)), disjoint=(X,))
+    assert AccessIndex(seq(lifetime(TRIPLE, written), nest)).blocks == 5
+    index = AccessIndex(seq(lifetime(TRIPLE, written), loop(other, disjoint=(X,))))
+    assert index.ages == 3 and index.blocks == 4
     every = index.at_any_age(index.of[written])
     assert every.bit_count() == 4 and every & index.of[written]
     assert told(index, every) == {"V triple"}

@@ -9,7 +9,7 @@ from attndsl.lowering.errors import DoesNotFit
 from attndsl.passes.plan_memory import plan_memory
 from attndsl.target import Core, MemorySpace
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Fill, SortGroups
+from attndsl.tile.instructions import Binary, Fill, SortGroups
 from attndsl.tile.program import Program
 from attndsl.tile.statements import seq
 from tests.support.devices import ARCHITECTURE
@@ -41,6 +41,32 @@ def test_buffers_follow_each_other_in_the_order_of_their_first_use():
 def test_each_slot_starts_on_a_block():
     """36 bytes take 64, twice; what follows starts behind both."""
     assert places(filled(buffer("odd", 9, slots=2), buffer("next", 8))) == {"odd": 0, "next": 128}
+
+
+ROW = ARCHITECTURE.bank_row // 4
+"""Elements of a row of banks."""
+
+
+def add(first: Buffer, second: Buffer, *, broadcast: bool = False) -> Binary:
+    regions = [each.region(0, 8, 64, 64) for each in (first, second)]
+    if broadcast:
+        regions[1] = second.region(0, 8, 8, 8)
+    return Binary(op="Add", dst=regions[0], first=regions[0], second=regions[1], broadcast=broadcast)
+
+
+def test_buffers_of_whole_rows_of_banks_come_first_and_the_largest_of_them_in_front():
+    made = filled(buffer("odd", 8), buffer("small", 4 * ROW), buffer("large", 4 * ROW, slots=2))
+    assert places(made) == {"large": 0, "small": 32 * ROW, "odd": 48 * ROW}
+
+
+def test_operands_that_are_read_lane_by_lane_begin_in_different_halves_of_a_row_of_banks():
+    x, y, blocks = buffer("x", 4 * ROW), buffer("y", 8 * ROW), buffer("blocks", ROW)
+    made = program(cores={Core.AIV: seq(add(x, y), add(x, blocks, broadcast=True))})
+    found = places(made)
+    assert {name: start % (4 * ROW) for name, start in found.items()} == {"x": 0, "y": 2 * ROW, "blocks": 0}
+    z = buffer("z", 4 * ROW)
+    ring = program(cores={Core.AIV: seq(add(x, y), add(y, z), add(z, x))})  # two of the three differ at most
+    assert sorted(start % (4 * ROW) for start in places(ring).values()) == [0, 2 * ROW, 2 * ROW]
 
 
 def test_every_memory_starts_at_zero():

@@ -126,12 +126,14 @@ def test_partials_are_stored_before_their_place_is_written_again():
     tree = compiled().program.cores[Core.AIV]
     write = next(item for item in tree.walk() if isinstance(item, Stage) and item.name == "WriteRows")
     free = [
-        item for item in write.walk() if isinstance(item, SetEvent) and item.name.startswith("leavingMaxFree")
+        item
+        for item in write.walk()
+        if isinstance(item, SetEvent) and item.name.startswith(("leavingMaxFree", "partialFree"))
     ]
     assert {type(item) for item in free} == {SetEvent, WaitEvent}
     bare = rewrite(tree, lambda item: None if item in free else item)
     assert bare is not None
-    assert {found.buffer.name for found in find_conflicts(as_seq(bare))} >= {"leavingOut"}
+    assert {found.buffer.name for found in find_conflicts(as_seq(bare))} >= {"partial"}
 
 
 # Flags are binary.
@@ -171,7 +173,7 @@ def test_a_lifetime_without_the_raising_pipe_asks_it_first():
     ("core", "name", "buffers"),
     [
         (Core.AIV, "scoreReadyMTE2V", ("score", "pseShiftRows")),
-        (Core.AIV, "leavingMaxFreeMTE3V", ("leavingMax", "leavingSum", "leavingOut")),
+        (Core.AIV, "leavingMaxFreeMTE3V", ("leavingMax", "leavingSum")),
         (Core.AIC, "rightL0ReadyMTE1M", ("rightL0",)),
     ],
 )
@@ -273,6 +275,16 @@ def test_a_promise_about_a_slot_that_changes_counts_for_nothing():
     x = ub("x")
     assert find_conflicts(seq(loop(fill(x), disjoint=(x,)))) == ()
     assert len(find_conflicts(seq(loop(life(x, fill(x)), disjoint=(x,))))) == 1
+
+
+def test_each_of_two_loops_in_each_other_must_promise_disjoint_elements():
+    x = ub("x")
+    assert find_conflicts(seq(loop(loop(fill(x), disjoint=(x,)), disjoint=(x,)))) == ()
+    assert len(find_conflicts(seq(loop(loop(fill(x)), disjoint=(x,))))) == 1
+    assert len(find_conflicts(seq(loop(loop(fill(x), disjoint=(x,)))))) == 1
+    three = loop(loop(loop(fill(x), disjoint=(x,)), disjoint=(x,)), disjoint=(x,))
+    assert find_conflicts(seq(three)) == ()
+    assert len(find_conflicts(seq(three, fill(x)))) == 1  # what follows the loops meets all of them
 
 
 def test_a_loop_that_declares_to_run_does():

@@ -98,7 +98,8 @@ VECTOR: dict[str, Instruction] = {
     "block_max": BlockReduce(op="Max", dst=grid(OUT, 6, 8, 8), src=grid(X, 6, 64, 128)),
     "block_sum": BlockReduce(op="Sum", dst=grid(OUT, 6, 8, 64), src=grid(X, 6, 64, 64)),
     "block_sum_of_one_repeat": BlockReduce(op="Sum", dst=line(OUT, 8), src=line(X, 64, 8)),
-    "spread": BroadcastRows(dst=grid(OUT, 16, 8, 8), src=line(X, 16, 8)),
+    "spread": BroadcastRows(dst=grid(OUT, 2, 64, 64), src=line(X, 16, 8)),
+    "spread_apart": BroadcastRows(dst=grid(OUT, 2, 64, 128), src=line(X, 16, 8)),
     "compare_half": CompareWithScalar(
         dst=line(BYTES, 32), src=line(HALF, 256), scalar=Const(0.0), mode="GT"
     ),

@@ -251,9 +251,15 @@ LIMITS = (
     ),
     Limit(
         "block broadcast of fp32",
-        BroadcastRows(dst=rows(f32, 8, 8, 8), src=row(f16, 8)),
-        BroadcastRows(dst=rows(f32, 8, 8, 8), src=row(g32, 8)),
+        BroadcastRows(dst=rows(f32, 64, 64, 1), src=row(f16, 8)),
+        BroadcastRows(dst=rows(f32, 64, 64, 1), src=row(g32, 8)),
         "source is float16",
+    ),
+    Limit(
+        "block broadcast in whole repeats",
+        BroadcastRows(dst=rows(f32, 8, 8, 8), src=row(g32, 8)),
+        BroadcastRows(dst=rows(f32, 64, 128, 8), src=row(g32, 64)),
+        "a row of the destination has 8 lanes, needs 64",
     ),
     Limit(
         "compare results are bits in bytes", compare(row(f32), row(i8, 8)), compare(row(f32)), "bits is int8"

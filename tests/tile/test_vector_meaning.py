@@ -303,11 +303,13 @@ def test_fill_lanes(rows, first):
 
 
 def test_fill_and_broadcast_rows():
-    x, blocks = buffer("x", "float32", 16), buffer("blocks", "float32", 64)
+    x, blocks = buffer("x", "float32", 16), buffer("blocks", "float32", 256)
     bench = Bench(n=8)
     bench.put(x, np.arange(16))
-    BroadcastRows(dst=blocks.region(0, 8, 8, 8), src=x.region(8, 1, 8)).run(bench)
-    assert bench.slot(blocks).reshape(8, 8).tolist() == [[8.0 + row] * 8 for row in range(8)]
+    BroadcastRows(dst=blocks.region(64, 2, 64, 128), src=x.region(0, 1, 16)).run(bench)
+    got = bench.slot(blocks).reshape(4, 8, 8)  # two repeats, 64 lanes apart
+    assert got[1::2].reshape(16, 8).tolist() == [[float(row)] * 8 for row in range(16)]
+    assert (got[::2] == bench.fill).all()
     Fill(dst=x.region(8, 1, 3), value=Const(-1)).run(bench)
     assert bench.slot(x).tolist() == [0, 1, 2, 3, 4, 5, 6, 7, -1, -1, -1, 11, 12, 13, 14, 15]
 

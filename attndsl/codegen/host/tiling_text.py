@@ -37,7 +37,7 @@ from attndsl.expr.reductions import Fold
 from attndsl.lowering.signature.enum_parameters import enum_parameters
 from attndsl.lowering.signature.host_scalars import CORES, HOST, dimension, fold_name, folds_of
 from attndsl.lowering.signature.specialization import feature_names, settings_of
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.tile.program import TilingField, tiling_field_ref
 from attndsl.tile.statements import DEVICE_MODE, SetCrossFlag
 
@@ -104,6 +104,7 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
     """The host side of the kernels of one operator."""
     operator = kernels[0].operator
     names, words = names_of(operator), problem_words(operator)
+    measures([field for each in kernels for field in each.program.tiling])
     functions, forms, planned = _tiling_functions(kernels, words)
     values = [field.value for compiled in kernels for field in compiled.program.tiling]
     problem = tuple(problem_rows(kernels))
@@ -231,12 +232,18 @@ def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, 
 
 
 def measures(fields: Sequence[TilingField]) -> tuple[Fold, ...]:
-    """What tiling fields read of whole tensors, such as the longest row: the host measures it."""
+    """What tiling fields read of whole tensors, such as the longest row: the host measures it.
+
+    Raises:
+        InternalError: two of them have the same name.
+    """
     found: dict[str, Fold] = {}
     for field in fields:
         for node in field.value.walk():
-            if isinstance(node, Fold):
-                found.setdefault(measure_name(node), node)
+            if isinstance(node, Fold) and not found.setdefault(measure_name(node), node).same(node):
+                raise InternalError(
+                    f"'{found[measure_name(node)]}' and '{node}' are both {measure_name(node)}"
+                )
     return tuple(found.values())
 
 
@@ -290,12 +297,12 @@ def _assigned(compiled: Compiled, words: Mapping[str, Words]) -> Iterator[Assign
         yield Assigned(field.name, with_words(measured(field.value), words))
 
 
-def _ctype(name: str, operator: Operator) -> str:
+def _ctype(name: str, operator: Contract) -> str:
     floats = {spec.name for spec in operator.params if spec.type is float}
     return "float" if name in floats else "int64_t"
 
 
-def _meaning(name: str, operator: Operator) -> str:
+def _meaning(name: str, operator: Contract) -> str:
     if name.startswith(f"{HOST}measure"):
         return "measured on the host, over the elements of what it reads"
     known = name.removeprefix(HOST)

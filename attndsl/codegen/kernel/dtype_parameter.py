@@ -7,10 +7,10 @@ that are float16 in one and bfloat16 in the other. Where anything else differs, 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from attndsl.codegen.host.problem_members import io_tensor
 from attndsl.codegen.kernel_set.kernel_names import text_name_of
@@ -25,9 +25,9 @@ from attndsl.lowering.signature.specialization import (
     settings_of,
     specialized_on,
 )
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
-from attndsl.tile.comparison import Comparison, field_names
+from attndsl.tile.comparison import Comparison, compared_fields
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Stage
 
@@ -89,7 +89,7 @@ def _parameter(key: _SameObject) -> DtypeParameter | None:
         second = compiled_for(compiled.operator, other)
     except ScheduleError:
         return None  # there is no such kernel
-    if compiled.schedule_text != second.schedule_text:
+    if (compiled.schedule, compiled.required) != (second.schedule, second.required):
         return None
     found = differing_operands(compiled.program, second.program)
     if not found:
@@ -98,7 +98,7 @@ def _parameter(key: _SameObject) -> DtypeParameter | None:
     return DtypeParameter(dtype, found, own if dtype == DTYPES[0] else other)
 
 
-def twin(operator: Operator, special: Specialization) -> Specialization | None:
+def twin(operator: Contract, special: Specialization) -> Specialization | None:
     """The specialization in which float16 and bfloat16 have changed places; None if there is none, or if it
     is the same."""
     values, present = settings_of(operator, special), kernel_inputs(operator, special.features)
@@ -118,7 +118,7 @@ def twin(operator: Operator, special: Specialization) -> Specialization | None:
 
 
 def _with_dtypes(
-    operator: Operator, special: Specialization, dtype: str, values: Mapping[str, Any]
+    operator: Contract, special: Specialization, dtype: str, values: Mapping[str, Any]
 ) -> Specialization:
     """A specialization with other dtypes, those of ``values`` that make a difference."""
     present = kernel_inputs(operator, special.features)
@@ -147,9 +147,6 @@ def _fields_read(program: Program) -> list[tuple[str, str, str]]:
     return [(field.name, field.ctype, field.meaning if shown else "") for field in program.tiling]
 
 
-_PLAIN = frozenset({str, int, float, bool, type(None)})
-
-
 def _same_expression(first: Expr, second: Expr) -> bool:
     """Whether two expressions are equal, with the scopes and names that no evaluation asks for."""
     mine, theirs = first.nodes(), second.nodes()
@@ -160,7 +157,8 @@ def _same_node(first: Expr, second: Expr) -> bool:
     """Whether two nodes are equal, their operands aside."""
     if type(first) is not type(second):
         return False
-    for name in field_names(cast(Hashable, type(first))):
+    kind: Any = type(first)
+    for name in compared_fields(kind):
         one, other = getattr(first, name), getattr(second, name)
         operands = isinstance(one, Expr) and isinstance(other, Expr)
         if not operands and (type(one) is not type(other) or one != other):
@@ -187,11 +185,8 @@ class _TwinComparison(Comparison):
     def decided(self, first: Any, second: Any) -> bool | None:
         if first is second:
             return True
-        kind = type(first)
-        if kind is not type(second):
+        if type(first) is not type(second):
             return False
-        if kind in _PLAIN:
-            return bool(first == second)
         if isinstance(first, Expr):
             return _same_expression(first, second)
         return self._operands(first, second) if isinstance(first, _OPERANDS) else None

@@ -26,7 +26,7 @@ from attndsl.lowering.signature.specialization import (
     decisions_of,
     feature_names,
 )
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
@@ -229,7 +229,7 @@ def _specialization(compiled: Compiled) -> Iterator[str]:
             yield from map(comment, _setting(operator, special, name, value))
 
 
-def _setting(operator: Operator, special: Specialization, name: str, value: Any) -> Iterator[str]:
+def _setting(operator: Contract, special: Specialization, name: str, value: Any) -> Iterator[str]:
     """What calls have in common by a setting: its value, or of a number what is asked of it."""
     param = operator.find_param(name)
     if param is None or param.choices or param.type not in (int, float):

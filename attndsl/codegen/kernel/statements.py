@@ -152,7 +152,7 @@ class Writer:
         slots = len(group) // len(firsts)
         yield f"for (int32_t slot = 0; slot < {slots}; ++slot) {{"
         for item in firsts:
-            yield _INDENT + self._order(item).replace(");", " + slot);")
+            yield _INDENT + self._event(item, f"{self._spelling.event(item)} + slot")
         yield "}"
 
     def _instruction(self, item: Instruction) -> Iterator[str]:
@@ -219,15 +219,17 @@ class Writer:
 
     def _order(self, statement: Statement) -> str:
         if isinstance(statement, SetEvent):
-            call = "WaitFlag" if isinstance(statement, WaitEvent) else "SetFlag"
-            pair = f"{statement.source.value}_{statement.target.value}"
-            return f"{call}<HardEvent::{pair}>({self._spelling.event(statement)});"
+            return self._event(statement, self._spelling.event(statement))
         if isinstance(statement, SetCrossFlag):
             name = self._spelling.flag(statement.name)
             return f"CrossCoreSetFlag<{statement.mode}, PIPE_{statement.pipe.value}>({name});"
         if isinstance(statement, WaitCrossFlag):
             return f"CrossCoreWaitFlag({self._spelling.flag(statement.name)});"
         raise InternalError(f"no text for {type(statement).__name__}")
+
+    def _event(self, event: SetEvent, number: str) -> str:
+        call = "WaitFlag" if isinstance(event, WaitEvent) else "SetFlag"
+        return f"{call}<HardEvent::{event.source.value}_{event.target.value}>({number});"
 
     def _loop(self, loop: For, held: _Held) -> Iterator[str]:
         var, end = scalar(loop.var), self._spelling.expr(loop.end)

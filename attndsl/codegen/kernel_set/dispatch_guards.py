@@ -38,7 +38,7 @@ from attndsl.lowering.signature.specialization import (
     kernel_inputs,
     settings_of,
 )
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 
 _MOST_COMBINATIONS = 4096
 
@@ -83,7 +83,7 @@ def guards(compiled: Compiled) -> tuple[DispatchGuard, ...]:
 
 
 @lru_cache(maxsize=1024)
-def guards_of(operator: Operator, special: Specialization) -> tuple[DispatchGuard, ...]:
+def guards_of(operator: Contract, special: Specialization) -> tuple[DispatchGuard, ...]:
     """The guards of the kernel of a specialization, compiled or not."""
     io = io_tensor(operator)
     fractal = operator.device.architecture.fractal
@@ -119,7 +119,7 @@ def _within_padded_size(size: str, padded_size: int, fractal: int) -> DispatchGu
 
 
 @lru_cache(maxsize=1024)
-def ignored_features(operator: Operator, special: Specialization) -> frozenset[str]:
+def ignored_features(operator: Contract, special: Specialization) -> frozenset[str]:
     """The optional tensors that a call may pass without being computed any differently."""
     settings, ignored = settings_of(operator, special), frozenset[str]()
     computed = operator.graph(kernel_inputs(operator, special.features), settings).key
@@ -135,7 +135,7 @@ def ignored_features(operator: Operator, special: Specialization) -> frozenset[s
     return ignored
 
 
-def _decided(operator: Operator, special: Specialization, ignored: frozenset[str]) -> Iterator[DispatchGuard]:
+def _decided(operator: Contract, special: Specialization, ignored: frozenset[str]) -> Iterator[DispatchGuard]:
     """The choices of the spec that are made as in this kernel."""
     interface = signature_of(operator, special)
     settled = decisions_of(operator, special)
@@ -153,7 +153,7 @@ def _decided(operator: Operator, special: Specialization, ignored: frozenset[str
 
 
 def _contract(
-    operator: Operator, special: Specialization, ignored: frozenset[str], asked: frozenset[str]
+    operator: Contract, special: Specialization, ignored: frozenset[str], asked: frozenset[str]
 ) -> tuple[Decision, ...]:
     """What the contract says of these symbols alone, for calls that pass what the kernel takes."""
     passed = kernel_inputs(operator, special.features)
@@ -169,14 +169,14 @@ def _contract(
     return tuple(found)
 
 
-def _layouts_of_kernel(operator: Operator, interface: KernelSignature) -> Iterator[str]:
+def _layouts_of_kernel(operator: Contract, interface: KernelSignature) -> Iterator[str]:
     """The layouts that the computation asks for, of tensors that the kernel takes."""
     for name in interface.layouts:
         if layout_of(name).name in operator.specialization_parameters:
             yield layout_of(name).name
 
 
-def _free_dtypes(operator: Operator, interface: KernelSignature) -> Iterator[str]:
+def _free_dtypes(operator: Contract, interface: KernelSignature) -> Iterator[str]:
     """The dtypes that a call chooses, of tensors that the kernel takes."""
     for spec in operator.free_tensors:
         if spec.name in interface.present:
@@ -184,7 +184,7 @@ def _free_dtypes(operator: Operator, interface: KernelSignature) -> Iterator[str
 
 
 def _domain(
-    operator: Operator,
+    operator: Contract,
     interface: KernelSignature,
     ignored: frozenset[str],
     name: str,
@@ -274,7 +274,7 @@ def _sharing_symbols(settled: Sequence[Decision]) -> list[list[Decision]]:
     return [[settled[number] for number in sorted(part)] for part in parts]
 
 
-def _one_of(operator: Operator, name: str, values: Sequence[Any], full: Sequence[Any]) -> DispatchGuard:
+def _one_of(operator: Contract, name: str, values: Sequence[Any], full: Sequence[Any]) -> DispatchGuard:
     excluded = [value for value in full if value not in values]
     if len(excluded) == 1 and len(values) > 1:
         number = number_of_value(operator, name, excluded[0])
@@ -287,7 +287,7 @@ def _is(symbol: Symbol, number: int | float) -> Expr:
     return Compare("==", symbol, Const(number))
 
 
-def _by_number(operator: Operator, condition: Expr, holds: bool) -> DispatchGuard:
+def _by_number(operator: Contract, condition: Expr, holds: bool) -> DispatchGuard:
     """A condition of the spec over the numbers that hosts know words by."""
     words = {name: values for name in condition.symbols() if (values := counted(operator, name))}
     return DispatchGuard(enums_as_numbers(condition, words), holds)

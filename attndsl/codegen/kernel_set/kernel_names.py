@@ -15,7 +15,7 @@ from attndsl.codegen.names.identifiers import pascal
 from attndsl.compiler.compile import Compiled
 from attndsl.lowering.signature.kernel_names import kernel_suffix
 from attndsl.lowering.signature.specialization import Specialization
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 
 LONGEST_SUFFIX = 160
 """Letters of a name after the operator's, at most: names of files have limits."""
@@ -26,7 +26,7 @@ def kernel_name(compiled: Compiled) -> str:
     return name_of(compiled.operator, compiled.specialization)
 
 
-def name_of(operator: Operator, special: Specialization) -> str:
+def name_of(operator: Contract, special: Specialization) -> str:
     """The name that the kernel of a specialization has."""
     return f"{names_of(operator).op}_{_suffix(operator, special)}"
 
@@ -53,12 +53,12 @@ def named_keys(kernels: Sequence[Compiled]) -> tuple[tuple[str, int], ...]:
     return tuple((name, tiling_key(each)) for name, each in by_name.items())
 
 
-def text_name_of(operator: Operator, special: Specialization, dtype: str) -> str:
+def text_name_of(operator: Contract, special: Specialization, dtype: str) -> str:
     """The name of a text that leaves ``dtype`` open; empty: none, so that it is for one kernel alone."""
     return f"{names_of(operator).op}_{_suffix(operator, special, dtype)}"
 
 
-def _suffix(operator: Operator, special: Specialization, left_out: str = "") -> str:
+def _suffix(operator: Contract, special: Specialization, left_out: str = "") -> str:
     """The words of a specialization; many of them end with the tiling key instead of the last ones."""
     words = plain(kernel_suffix(operator, special))
     text = words.removeprefix(f"{left_out}_") if left_out else words

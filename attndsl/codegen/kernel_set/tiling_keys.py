@@ -26,10 +26,10 @@ from attndsl.lowering.signature.specialization import (
     kernel_inputs,
     settings_of,
 )
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.layout import same_axes
 from attndsl.spec.errors import SpecError
 from attndsl.spec.operator.covering import choosable
-from attndsl.spec.operator.operator import Operator
 
 MOST_BITS = 63
 """Bits of a key; signed and unsigned readers agree on it."""
@@ -61,7 +61,7 @@ def tiling_key(compiled: Compiled) -> int:
     return key_of(compiled.operator, compiled.specialization)
 
 
-def check_tiling_keys(operator: Operator, specials: Iterable[Specialization]) -> None:
+def check_tiling_keys(operator: Contract, specials: Iterable[Specialization]) -> None:
     """Hold the keys of an operator's kernels, which are made together, to be different.
 
     Raises:
@@ -78,7 +78,7 @@ def check_tiling_keys(operator: Operator, specials: Iterable[Specialization]) ->
 
 
 @lru_cache(maxsize=1024)
-def key_of(operator: Operator, special: Specialization) -> int:
+def key_of(operator: Contract, special: Specialization) -> int:
     """The key of a specialization; raises as :func:`tiling_key`."""
     key, span = 0, 1
     found = tuple(digits(operator, special))
@@ -95,7 +95,7 @@ def key_of(operator: Operator, special: Specialization) -> int:
     return key
 
 
-def digits(operator: Operator, special: Specialization) -> Iterator[Digit]:
+def digits(operator: Contract, special: Specialization) -> Iterator[Digit]:
     """The digits of a key, the lowest first."""
     io = io_tensor(operator)
     yield Digit(f"dtype of {io.name}", io.dtypes.index(special.dtype), len(io.dtypes))
@@ -109,7 +109,7 @@ def digits(operator: Operator, special: Specialization) -> Iterator[Digit]:
     yield from _settings(operator, special)
 
 
-def _settings(operator: Operator, special: Specialization) -> Iterator[Digit]:
+def _settings(operator: Contract, special: Specialization) -> Iterator[Digit]:
     """Each setting as the first value of its list with which the kernel computes the same.
 
     One setting after the other takes that value, so that all of them together still compute the same. A value
@@ -128,7 +128,7 @@ def _settings(operator: Operator, special: Specialization) -> Iterator[Digit]:
             yield Digit(name, len(values), len(values) + 1)
 
 
-def _values(operator: Operator, name: str) -> tuple[Any, ...]:
+def _values(operator: Contract, name: str) -> tuple[Any, ...]:
     """The values of a setting that kernels can be told apart by; None stands for an absent tensor."""
     kind, argument = asks(name)
     if not kind:
@@ -143,7 +143,7 @@ def _values(operator: Operator, name: str) -> tuple[Any, ...]:
 
 
 def _alike(
-    operator: Operator, special: Specialization, settings: Mapping[str, Any], name: str, value: Any
+    operator: Contract, special: Specialization, settings: Mapping[str, Any], name: str, value: Any
 ) -> bool:
     """Whether kernels with another value of a setting take arguments alike and compute the same."""
     own, (kind, argument) = settings[name], asks(name)

@@ -75,11 +75,15 @@ class Recipe:
 
 @dataclass(frozen=True)
 class DeviceCase:
-    """One call: recipes, lists of recipes and scalars by argument, and the expected results."""
+    """One call: recipes, lists of recipes and scalars by argument, and the expected results.
+
+    ``entries``: of the lengths that it passes, as kernels read them.
+    """
 
     name: str
     arguments: dict[str, Recipe | tuple[Recipe, ...] | Any]
     expected: dict[str, Array]
+    entries: dict[str, int]
 
     def values(self) -> dict[str, Any]:
         """The arguments of the call."""
@@ -258,7 +262,8 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
     if not _telling(results):
         return None
     expected = dict(zip((spec.name for spec in operator.outputs), results, strict=True))
-    return DeviceCase(name, recipes, expected)
+    lengths = (spec.name for spec in operator.tensors if spec.kind == "lengths" and spec.name in recipes)
+    return DeviceCase(name, recipes, expected, {each: int(call.arrays[each].size) for each in lengths})
 
 
 def _telling(results: Sequence[Array]) -> bool:

@@ -3,6 +3,9 @@
 Both cut the tile into matrix multiplies of ``padded(rows) x base_n x base_k``; keys and values stream
 through L1 in blocks of that size, every element once. The query rows stay in L0A for all keys of a tile, if
 it holds them twice. Scores and weighted sums take the slots of one buffer in L0C in turn.
+
+A task of more than 128 rows has several bands of rows. A key block in L0B, and the values of a tile in L1,
+serve all of them.
 """
 
 from __future__ import annotations
@@ -16,18 +19,20 @@ from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import ITEM, KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
-from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.errors import DoesNotFit, NotLowered
 from attndsl.lowering.keys.key_source import KeySource
+from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.target import Core, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor, item_bytes
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth, padded
-from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
 
-_N0, _D0, _K0 = Symbol("n0"), Symbol("d0"), Symbol("k0")
+_N0, _D0, _K0, _K1 = Symbol("n0"), Symbol("d0"), Symbol("k0"), Symbol("k1")
 _DEPTH_FRACTALS, _COLUMN_FRACTALS = Symbol("depthFractals"), Symbol("columnFractals")
 _ROW_GROUP, _DEPTH_GROUP = Symbol("rowGroup"), Symbol("depthGroup")
 _PADDED_ROWS = ROW_FRACTALS * FRACTAL_SIZE
+_BAND, _ROWS, _ROW_GROUPS = Symbol("band"), Symbol("bandRows"), Symbol("bandFractals")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +55,62 @@ def cube_buffers(context: Context) -> CubeBuffers:
     _check_depths(context)
     wide, columns = min(s.base_k, padded_size), min(s.base_n, padded_value_size)
     block = max(s.base_n * wide, s.base_k * columns)
-    queries = 2 if context.continuous else 1  # those of the next item arrive while the last ones are in use
+    bands, band = _bands(context), min(s.max_rows, BAND_ROWS)
+    few = 2 if bands == 1 else 1
+    queries = few if context.continuous else 1  # those of the next item arrive while the last are in use
     depth = max(s.base_k, padded_size) if _holds_query(context) else s.base_k
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
         query=buffer("queryL1", l1, dtype, s.max_rows * padded_size, "query rows of the task, Nz", queries),
         key=buffer("keyL1", l1, dtype, s.base_n * wide, "key block, Nz", 2),
-        prob=buffer("probL1", l1, dtype, s.max_rows * s.tile_k, "probabilities of a key tile, Nz", 2),
-        value=buffer("valueL1", l1, dtype, s.base_k * columns, "value block, Nz", 2),
-        left=buffer("leftL0", l0a, dtype, s.max_rows * depth, "left operand, Zz", 2),
+        prob=buffer(
+            "probL1",
+            l1,
+            dtype,
+            band * (s.tile_k if bands == 1 else _piece(context)),
+            "probabilities of a key tile, Nz" if bands == 1 else "probabilities of a band of rows, Nz",
+            2 if bands == 1 else 3,
+        ),
+        value=buffer(
+            "valueL1",
+            l1,
+            dtype,
+            (s.base_k if bands == 1 else s.tile_k) * columns,
+            "value block, Nz" if bands == 1 else "values of a key tile, Nz",
+            few,
+        ),
+        left=buffer("leftL0", l0a, dtype, band * depth, "left operand, Zz", 2),
         right=buffer("rightL0", l0b, dtype, block, "right operand, Zn", 2),
         product=buffer(
             "productL0",
             l0c,
             product,
-            s.max_rows * max(s.base_n, columns),
+            band * max(s.base_n, columns),
             "scores of a key block or weighted sum of values, Nz",
             2,
         ),
     )
 
 
+def _bands(context: Context) -> int:
+    """Bands of rows that a task has at most.
+
+    Raises:
+        DoesNotFit: parts of the head size would be added up in L0C for all bands at once.
+    """
+    s, memory = context.schedule, context.architecture.memory(MemorySpace.L0C)
+    bands = -(-s.max_rows // BAND_ROWS)
+    needed = 2 * 4 * s.max_rows * s.base_n
+    if bands > 1 and context.signature.padded_head_size > s.base_k:
+        text = f"the products of {s.max_rows} rows with {2 * 4 * s.base_n} bytes"
+        raise DoesNotFit(memory.space.value, needed, memory.usable, text, "choose a smaller max_rows")
+    return bands
+
+
 def _holds_query(context: Context) -> bool:
     """Whether both slots of the left operand in L0A can hold all query rows of a task at once."""
+    if _bands(context) > 1:
+        return False
     rows = context.schedule.max_rows * context.signature.padded_head_size * item_bytes(context.cube_dtype)
     return 2 * rows <= context.architecture.memory(MemorySpace.L0A).usable
 
@@ -116,17 +154,19 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
     size, base_n, cols = context.tile_keys, context.base_n, Symbol("cols")
     target = ring or score_ring(context)
     place = SLOT * context.rows.rows_per_task(context) * size
-    block = seq(
-        _over(
+    if _bands(context) > 1:
+        block: Statement = _banded_scores(context, cols, target, place)
+    else:
+        parts = _over(
             context.padded_head_size, context.base_k, lambda d0, width: _score_block(context, cols, d0, width)
-        ),
-        Fixpipe(
+        )
+        store = Fixpipe(
             dst=target.region(place + _N0, TASK_ROWS, padded(cols), size),
             src=b.product.region(),
             m=_PADDED_ROWS,
             where=where,
-        ),
-    )
+        )
+        block = Alloc(buffers=(b.product,), body=seq(parts, store))
     over_keys = For(
         var=_N0,
         runs=True,
@@ -134,7 +174,7 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
         step=base_n,
         body=seq(
             Let(symbol=cols, value=minimum(base_n, KEYS - _N0)),
-            Alloc(buffers=(b.product,), body=block),
+            block,
         ),
         where=where,
     )
@@ -202,6 +242,48 @@ def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Stateme
     return _in_l1(b.key, load, operands)
 
 
+def _over_bands(body: Statement) -> Statement:
+    """``body`` for each band of the task's rows, ``band`` its first."""
+    rows = Let(symbol=_ROWS, value=minimum(BAND_ROWS, TASK_ROWS - _BAND))
+    groups = Let(symbol=_ROW_GROUPS, value=ceil_div(_ROWS, FRACTAL_SIZE))
+    return For(var=_BAND, end=TASK_ROWS, step=Const(BAND_ROWS), body=seq(rows, groups, body), runs=True)
+
+
+def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Expr) -> Statement:
+    """Scores of a key block for each band of rows, the keys in L0B for all of them."""
+    where, b, size = context.keys.where, cube_buffers(context), context.tile_keys
+    width, head_size = context.head_dim, context.padded_head_size
+    depth = _fractals(context, head_size)
+    right = LoadFractals(
+        dst=b.right.region(),
+        src=b.key.region(),
+        repeat=depth * ceil_div(cols, FRACTAL_SIZE),
+        src_stride=Const(1),
+        where=where,
+    )
+    multiply = Mmad(
+        dst=b.product.region(),
+        a=b.left.region(),
+        b=b.right.region(),
+        m=_ROW_GROUPS * FRACTAL_SIZE,
+        n=cols,
+        k=head_size,
+        initial=Const(True),
+        where=where,
+    )
+    store = Fixpipe(
+        dst=target.region(place + _BAND * size + _N0, _ROWS, padded(cols), size),
+        src=b.product.region(),
+        m=_ROW_GROUPS * FRACTAL_SIZE,
+        where=where,
+    )
+    left = _left_operand(b.query, b.left, as_expr(0), depth, band=(_BAND // FRACTAL_SIZE, _ROW_GROUPS))
+    product = Alloc(buffers=(b.product,), body=seq(multiply, store))
+    one = Alloc(buffers=(b.left,), body=seq(left, product))
+    load = context.keys.load(context, b.key, _N0, cols, as_expr(0), width)
+    return _in_l1(b.key, load, Alloc(buffers=(b.right,), body=seq(right, _over_bands(one))))
+
+
 def _left_query(context: Context) -> Statement:
     """The query rows to L0A, a part of the head size after the other."""
     b = cube_buffers(context)
@@ -228,14 +310,11 @@ def weighted_tile(context: Context) -> Stage:
         padded_rows=_PADDED_ROWS,
         where=where,
     )
-    columns = _over(
-        context.padded_value_size, context.base_n, lambda d0, width: _weighted_columns(context, d0, width)
-    )
-    body = seq(
-        *tile_bounds(context),
-        *context.values.locate(context),
-        Alloc(buffers=(b.prob,), body=seq(load, columns)),
-    )
+    part = _weighted_columns if _bands(context) == 1 else _banded_columns
+    columns = _over(context.padded_value_size, context.base_n, lambda d0, width: part(context, d0, width))
+    if _bands(context) == 1:
+        columns = Alloc(buffers=(b.prob,), body=seq(load, columns))
+    body = seq(*tile_bounds(context), *context.values.locate(context), columns)
     doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
     return Stage(
         name=context.label("WeightedTile"),
@@ -271,6 +350,71 @@ def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     return Alloc(buffers=(b.product,), body=seq(over_keys, out))
 
 
+def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
+    """Weighted sums of a tile for each band of rows, the values of the tile in L1 for all of them."""
+    values, b, size = context.values, cube_buffers(context), context.tile_keys
+    piece, cols, padded_size = _piece(context), Symbol("pieceKeys"), context.padded_value_size
+    slot = SLOT * context.rows.rows_per_task(context)
+    load = LoadNz(
+        dst=b.prob.region(),
+        src=prob_ring(context).region((slot + _BAND) * size + _K1, _ROWS, cols, size),
+        padded_rows=_ROW_GROUPS * FRACTAL_SIZE,
+        where=values.where,
+    )
+    over_piece = For(
+        var=_K0, runs=True, end=cols, step=context.base_k, body=_banded_block(context, cols, width)
+    )
+    over_keys = For(
+        var=_K1,
+        runs=True,
+        end=KEYS,
+        step=Const(piece),
+        body=seq(
+            Let(symbol=cols, value=minimum(piece, KEYS - _K1)),
+            Alloc(buffers=(b.prob,), body=seq(load, over_piece)),
+        ),
+        where=values.where,
+    )
+    store = Fixpipe(
+        dst=out_ring(context).region((slot + _BAND) * padded_size + d0, _ROWS, width, padded_size),
+        src=b.product.region(),
+        m=_ROW_GROUPS * FRACTAL_SIZE,
+        where=values.where,
+    )
+    bands = _over_bands(Alloc(buffers=(b.product,), body=seq(over_keys, store)))
+    tile = values.load(context, b.value, as_expr(0), KEYS, d0, _true_width(context.value_dim, d0, width))
+    return _in_l1(b.value, tile, bands)
+
+
+def _piece(context: Context) -> int:
+    """Keys of the probabilities that L1 holds of a band in one slot."""
+    return min(context.schedule.tile_k, 2 * context.schedule.base_k)
+
+
+def _banded_block(context: Context, keys: Expr, width: Expr) -> Seq:
+    """One matrix multiply of a band: probabilities from key k0 of their piece on, values of the same keys."""
+    values, b, depth = context.values, cube_buffers(context), Symbol("depth")
+    image = _fractals(context, values.image_rows(b.value, KEYS))
+    left = _left_operand(b.prob, b.left, _K0, _DEPTH_FRACTALS, band=(Const(0), _ROW_GROUPS), rows=_ROW_GROUPS)
+    multiply = Mmad(
+        dst=b.product.region(),
+        a=b.left.region(),
+        b=b.right.region(),
+        m=_ROW_GROUPS * FRACTAL_SIZE,
+        n=width,
+        k=depth,
+        initial=(_K1 + _K0) == 0,
+        where=values.where,
+    )
+    right = seq(_transposed(b.value, b.right, values, _K1 + _K0, image), multiply)
+    return seq(
+        Let(symbol=depth, value=minimum(context.base_k, keys - _K0)),
+        Let(symbol=_DEPTH_FRACTALS, value=_fractals(context, depth)),
+        Let(symbol=_COLUMN_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
+        Alloc(buffers=(b.left,), body=seq(left, Alloc(buffers=(b.right,), body=right))),
+    )
+
+
 def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Statement:
     values, b = context.values, cube_buffers(context)
     load = values.load(context, b.value, _K0, depth, d0, _true_width(context.value_dim, d0, width))
@@ -293,18 +437,25 @@ def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Sta
     return _in_l1(b.value, load, Alloc(buffers=(b.left,), body=operands))
 
 
-def _transposed(source: Buffer, target: Buffer, values: KeySource) -> For:
+def _transposed(
+    source: Buffer,
+    target: Buffer,
+    values: KeySource,
+    k0: Expr | int = 0,
+    image: Expr = _DEPTH_FRACTALS,
+) -> For:
     """A block of values, Nz in L1, as Zn right operand: every square transposed.
 
-    A square of 16-bit data is a fractal, one of int8 two, of 16 rows each.
+    A square of 16-bit data is a fractal, one of int8 two, of 16 rows each. The block begins at row ``k0`` of
+    an image of ``image`` squares in a column.
     """
     depth = fractal_depth(source.dtype)
     squares = _COLUMN_FRACTALS if depth.same(FRACTAL_SIZE) else _COLUMN_FRACTALS * FRACTAL_SIZE // depth
     load = LoadFractals(
         dst=target.region(_DEPTH_GROUP * _COLUMN_FRACTALS * _fractal(target)),
-        src=source.region(_DEPTH_GROUP * (depth * depth)),
+        src=source.region((k0 // depth + _DEPTH_GROUP) * (depth * depth)),
         repeat=squares,
-        src_stride=_DEPTH_FRACTALS,
+        src_stride=image,
         transpose=True,
         where=values.where,
     )
@@ -325,20 +476,29 @@ def _in_l1(block: Buffer, load: Statement, operands: Statement) -> Statement:
     return Alloc(buffers=(block,), body=seq(where_to, load, operands))
 
 
-def _left_operand(source: Buffer, target: Buffer, k0: Expr, depth: Expr, place: Expr | int = 0) -> For:
+def _left_operand(
+    source: Buffer,
+    target: Buffer,
+    k0: Expr,
+    depth: Expr,
+    place: Expr | int = 0,
+    band: tuple[Expr, Expr] = (Const(0), ROW_FRACTALS),
+    rows: Expr = ROW_FRACTALS,
+) -> For:
     """``depth`` fractals from column k0 of an Nz matrix in L1 to Zz in L0A, row of fractals by row.
 
     Nz holds the fractals of a column of the matrix one after the other, Zz those of a row. ``place``:
-    elements of the target before them.
+    elements of the target before them. ``band``: the first row of fractals and their number, of ``rows``.
     """
-    first = k0 // fractal_depth(source.dtype) * ROW_FRACTALS
+    begin, count = band
+    first = k0 // fractal_depth(source.dtype) * rows + begin
     load = LoadFractals(
         dst=target.region(place + _ROW_GROUP * depth * _fractal(target)),
         src=source.region((first + _ROW_GROUP) * _fractal(source)),
         repeat=depth,
-        src_stride=ROW_FRACTALS,
+        src_stride=rows,
     )
-    return For(var=_ROW_GROUP, end=ROW_FRACTALS, body=seq(load), disjoint=(target,), runs=True)
+    return For(var=_ROW_GROUP, end=count, body=seq(load), disjoint=(target,), runs=True)
 
 
 def _fractal(buffer: Buffer) -> Expr:

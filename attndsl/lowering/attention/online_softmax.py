@@ -83,6 +83,7 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
             *_update_maximum(context, stat),
             *(keep_steps(context, b, stat) if requantizes else ()),
             *exponentials(context, b.new_max),
+            *_rescaling(context, stat),
             *(() if sums_rounded else _update_sum(context, stat)),
             Alloc(
                 buffers=(b.prob,),
@@ -111,10 +112,20 @@ def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
     tile_max, new_max = whole(b.tile_stat, 0, CHUNK), whole(b.new_max, 0, CHUNK)
     row_max, rescale = whole(b.row_max, state_row(context), CHUNK), whole(b.rescale, stat, CHUNK)
     return [
-        Note(text="newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)"),
+        Note(text="newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax"),
         *reduce_tile(context, "Max", LOWEST),
         Binary(op="Max", dst=new_max, first=row_max, second=tile_max),
         Binary(op="Sub", dst=rescale, first=row_max, second=new_max),
+    ]
+
+
+def _rescaling(context: Context, stat: Expr) -> list[Statement]:
+    """What is left to do with the maxima: it waits for the scores no more than they do for it."""
+    b = vector_buffers(context)
+    rescale = whole(b.rescale, stat, CHUNK)
+    row_max, new_max = whole(b.row_max, R0, CHUNK), whole(b.new_max, 0, CHUNK)
+    return [
+        Note(text="rescale = exp(rowMax - newMax)"),
         Unary(op="Exp", dst=rescale, src=rescale),
         WithScalar(op="Adds", dst=row_max, src=new_max, scalar=Const(0)),
     ]

@@ -27,7 +27,7 @@ from attndsl.lowering.emit.loop_scalars import (
     TASK_ROWS,
     TILE,
 )
-from attndsl.lowering.emit.row_operations import C0, broadcast, by_row, row_blocks
+from attndsl.lowering.emit.row_operations import C0, broadcast, by_row, with_row_statistic
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import VectorBuffers, vector_buffers
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization, zero_tail
@@ -116,7 +116,7 @@ def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Stat
         *_largest(context, b, wide, lanes),
         Note(text="folded = query * scale / factor"),
         broadcast(context, b.row_blocks, row_factors(context)[0], R0),
-        _columns(wide, lanes, lambda part: _by_row(context, "Div", part, b)),
+        _columns(wide, lanes, lambda part: _by_row(context, "Div", part)),
         Alloc(
             buffers=(absorbed,),
             body=seq(
@@ -213,10 +213,9 @@ def _fold(op: str, part: Region, b: VectorBuffers) -> Statement:
     return Binary(op=op, dst=_lanes(b), first=_lanes(b), second=part)
 
 
-def _by_row(context: Context, op: str, part: Region, b: VectorBuffers) -> Statement:
-    """``part = part op`` the number of each row that is spread over its block."""
-    beside = row_blocks(context, b.row_blocks, part.offset)
-    return Binary(op=op, dst=part, first=part, second=beside, broadcast=True)
+def _by_row(context: Context, op: str, part: Region) -> Statement:
+    """``part = part op`` the number of each row that is spread over its blocks."""
+    return with_row_statistic(context, op, part, vector_buffers(context).row_blocks, part.offset)
 
 
 def _lanes(b: VectorBuffers) -> Region:

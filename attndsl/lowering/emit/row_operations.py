@@ -7,58 +7,73 @@ from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LANES, REPEAT_LANES
 from attndsl.lowering.emit.shorthands import whole
-from attndsl.lowering.emit.vector_buffers import folded_lanes, vector_buffers
+from attndsl.lowering.emit.vector_buffers import BLOCK_COPIES, folded_lanes, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, Fill
-from attndsl.tile.statements import For, If, Statement, seq
+from attndsl.tile.statements import For, If, Let, Statement, seq
 
 C0 = Symbol("c0")
-_D0, _COPY = Symbol("d0"), Symbol("copy")
+_D0, _R8, _COPY, _ROWS = Symbol("d0"), Symbol("r8"), Symbol("copy"), Symbol("groupRows")
+_GROUP = STATISTIC_LANES
+"""Rows that one repeat of Brcb spreads: their blocks fill half of the groups of banks."""
 
 
 def broadcast(emit: Emitter, blocks: Buffer, source: Buffer, offset: Expr | int = 0) -> Statement:
     """A row statistic spread over one block a row, once for each copy that ``blocks`` has room for.
 
-    A whole step of rows is read.
+    A whole step of rows is read. Eight rows fill 64 lanes of each copy, the copies of eight rows follow each
+    other.
     """
-    rows, pitch = emit.rows_per_step, _pitch(emit, blocks)
+    rows, copies = emit.rows_per_step, _copies(emit, blocks)
     one = BroadcastRows(
-        dst=blocks.region(_COPY if pitch > LANES else 0, rows, STATISTIC_LANES, pitch),
+        dst=blocks.region(_COPY if copies > 1 else 0, rows // _GROUP, REPEAT_LANES, copies * LANES),
         src=whole(source, offset, rows),
     )
-    if pitch <= LANES:
+    if copies == 1:
         return one
-    return For(var=_COPY, end=Const(pitch), step=REPEAT_LANES, body=seq(one), disjoint=(blocks,), runs=True)
+    end = Const(copies * LANES)
+    return For(var=_COPY, end=end, step=REPEAT_LANES, body=seq(one), disjoint=(blocks,), runs=True)
 
 
 def fill_row_blocks(emit: Emitter, blocks: Buffer, row: Expr, value: Expr, where: SourceLine) -> Statement:
-    """``value`` in the blocks of a row."""
-    pitch = _pitch(emit, blocks)
-    return Fill(dst=whole(blocks, row * pitch, pitch), value=value, where=where)
+    """``value`` in all blocks of a row."""
+    copies = _copies(emit, blocks)
+    place = row // _GROUP * (copies * LANES) + row % _GROUP * STATISTIC_LANES
+    one = Fill(dst=whole(blocks, place + _COPY, STATISTIC_LANES), value=value, where=where)
+    end = Const(copies * LANES)
+    return For(var=_COPY, end=end, step=REPEAT_LANES, body=seq(one), disjoint=(blocks,), runs=True)
 
 
-def row_blocks(emit: Emitter, blocks: Buffer, column: Expr) -> Region:
-    """The spread statistic beside the lanes from ``column`` on, an operand of a broadcasting instruction.
+def _copies(emit: Emitter, blocks: Buffer) -> int:
+    """Blocks that a buffer has for each row of a step."""
+    return blocks.elements // (emit.schedule.rows * STATISTIC_LANES)
 
-    Of two copies it is the one in a bank group that these lanes leave free, if rows begin at whole rows of
-    banks.
+
+def with_row_statistic(emit: Emitter, op: str, part: Region, blocks: Buffer, column: Expr) -> Statement:
+    """``part[r, :] = part[r, :] op blocks[r]``; ``column``: lanes from a row's first to that of ``part``.
+
+    Of two copies the lanes meet the one in the half of the groups of banks that they leave free; eight rows
+    at a time, as only their blocks fill no more than that half. Rows begin at whole rows of banks.
     """
-    pitch = _pitch(emit, blocks)
-    first = Const(0) if pitch == STATISTIC_LANES else REPEAT_LANES - column % (2 * REPEAT_LANES)
-    return blocks.region(first, CHUNK, STATISTIC_LANES, pitch)
+    copies, target = _copies(emit, blocks), part.buffer
+    free = REPEAT_LANES - column % (BLOCK_COPIES * REPEAT_LANES) if copies > 1 else Const(0)
 
+    def eight(row: Expr, rows: Expr) -> Statement:
+        lanes = target.region(part.offset + row * part.pitch, rows, part.cols, part.pitch)
+        place = row * (copies * STATISTIC_LANES) + free
+        beside = blocks.region(place, rows, STATISTIC_LANES, STATISTIC_LANES)
+        return Binary(op=op, dst=lanes, first=lanes, second=beside, broadcast=True)
 
-def _pitch(emit: Emitter, blocks: Buffer) -> int:
-    """Lanes from the block of a row to that of the next."""
-    return blocks.elements // emit.schedule.rows
+    if copies == 1 or emit.schedule.rows == _GROUP:
+        return eight(Const(0), CHUNK)
+    body = seq(Let(symbol=_ROWS, value=minimum(_GROUP, CHUNK - _R8)), eight(_R8, _ROWS))
+    return For(var=_R8, end=CHUNK, step=Const(_GROUP), body=body, disjoint=(target,), runs=True)
 
 
 def by_row(emit: Emitter, op: str, target: Buffer, blocks: Buffer) -> Statement:
     """``target[r, :] = target[r, :] op blocks[r]`` over the keys of a tile."""
-    column = target.region(C0, CHUNK, REPEAT_LANES, emit.tile_keys)
-    beside = row_blocks(emit, blocks, C0)
-    step = Binary(op=op, dst=column, first=column, second=beside, broadcast=True)
+    step = with_row_statistic(emit, op, target.region(C0, CHUNK, REPEAT_LANES, emit.tile_keys), blocks, C0)
     return For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(step), disjoint=(target,), runs=True)
 
 
@@ -67,9 +82,8 @@ def scale_rows(emit: Emitter, op: str, target: Buffer, offset: Expr | int, block
     padded_size = emit.padded_value_size
 
     def columns(d0: Expr, width: Expr) -> Statement:
-        region = target.region(as_expr(offset) + d0, CHUNK, width, padded_size)
-        beside = row_blocks(emit, blocks, d0)
-        return Binary(op=op, dst=region, first=region, second=beside, broadcast=True)
+        part = target.region(as_expr(offset) + d0, CHUNK, width, padded_size)
+        return with_row_statistic(emit, op, part, blocks, d0)
 
     if int(padded_size.value) <= LANES:
         return columns(as_expr(0), padded_size)

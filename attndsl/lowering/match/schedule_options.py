@@ -13,6 +13,10 @@ from attndsl.lowering.match.required_options import RequiredOption
 from attndsl.target import Architecture, Device
 from attndsl.tile.instructions.units import block_elements
 
+BAND_ROWS = 128
+"""Rows of one matrix multiply at most: two slots of their operands and products fill L0."""
+MANY_ROWS = 2 * BAND_ROWS
+"""Rows of a task of prompts: more are left to who states them, as they take the unified buffer."""
 GRANULE = 128
 """Keys that no row of a task sees are skipped at the front in whole multiples of this."""
 
@@ -28,7 +32,8 @@ class Schedule:
         base_n: keys (or value columns) of one matrix multiply.
         base_k: depth of one matrix multiply.
         slots: slots of each unified-buffer load and store buffer (2: double buffering).
-        max_rows: query rows of one task, the query heads that share a key/value head.
+        max_rows: query rows of one task, the query heads that share a key/value head; above 128 in bands of
+            128 rows, which read keys and values from L1.
         split_kv: parts the keys of a row are split into, or "auto": as many as idle cores allow.
         cores: blocks to launch at most, or "auto": all cores of the device.
     """
@@ -39,7 +44,7 @@ class Schedule:
     base_n: int = 128
     base_k: int = 128
     slots: int = 2
-    max_rows: int = 128
+    max_rows: int = BAND_ROWS
     split_kv: int | str = "auto"
     cores: int | str = "auto"
 
@@ -90,7 +95,7 @@ _RANGES = {
     "base_n": _Range(16, 256, 16),
     "base_k": _Range(16, 256, 16),
     "slots": _Range(1, 2),
-    "max_rows": _Range(16, 128, 16),
+    "max_rows": _Range(16, 256, 16),
     "split_kv": _Range(1, 4096, auto=True),
 }
 
@@ -106,9 +111,15 @@ def _ranges(device: Device) -> dict[str, _Range]:
 
 
 def resolve(
-    choices: Mapping[str, object], device: Device, lines: Mapping[str, SourceLine] | None = None
+    choices: Mapping[str, object],
+    device: Device,
+    lines: Mapping[str, SourceLine] | None = None,
+    *,
+    max_rows: int = BAND_ROWS,
 ) -> Schedule:
     """The schedule that an author's choices give for a device, the rest filled with defaults.
+
+    ``max_rows``: the default for this computation.
 
     Raises:
         UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
@@ -122,7 +133,7 @@ def resolve(
         bounds = ranges[name]
         if not bounds.holds(value):
             raise IllegalScheduleValue(name, value, bounds.text(), bounds.nearest(value), where)
-    schedule = replace(Schedule(), **choices)  # type: ignore[arg-type]
+    schedule = replace(Schedule(), **{"max_rows": max_rows, **choices})  # type: ignore[arg-type]
     vectors = device.architecture.aiv_per_aic
     per_core = schedule.rows_per_core(device.architecture)
     if "rows" not in choices:
@@ -141,16 +152,19 @@ def smaller(
 ) -> Schedule | None:
     """The next schedule to try when one does not fit into ``space``; only what the author left open changes.
 
-    Fewer rows a vector step cost the heads of its instructions alone, so they come first. Then come fewer
-    rows a task, down to 64: keys are read again. Smaller tiles cost more exchanges between the cores, a
-    single slot costs the overlap of copies and computation, and still fewer rows a task come last.
+    A task of one band of rows comes first: there is time to read keys again while the vector cores work.
+    Fewer rows a vector step cost the heads of its instructions, fewer rows a task, down to 64, fill the cube
+    badly. Smaller tiles cost more exchanges between the cores, a single slot costs the overlap of copies and
+    computation, and still fewer rows a task come last.
     """
     may = {name for name in _RANGES.keys() | {"tile_k"} if name not in stated}
     if "base_k" in may and schedule.base_n * schedule.base_k > _WIDE and schedule.base_k > _LEAST_DEPTH:
         return replace(schedule, base_k=schedule.base_k // 2 // 16 * 16)
+    fewer = _with_fewer_rows(schedule, may, architecture)
+    if fewer is not None and fewer.max_rows >= BAND_ROWS:
+        return fewer
     if "rows" in may and space == "UB" and schedule.rows % (2 * _STEP) == 0:
         return replace(schedule, rows=schedule.rows // 2)
-    fewer = _with_fewer_rows(schedule, may, architecture)
     if fewer is not None and fewer.max_rows >= _LEAST_ROWS:
         return fewer
     may_shrink = "tile_k" in may and schedule.tile_k % 128 == 0

@@ -92,12 +92,10 @@ def _partial(context: Context) -> list[Statement]:
             ("leavingSum", "row sums of a partial"),
         )
     )
-    size = context.signature.padded_value_size
-    leaving_out = context.in_ub("leavingOut", "float32", s.rows * size, "weighted sums of a partial", s.slots)
     stored = (
         (partial_max(context), leaving_max, lanes),
         (partial_sum(context), leaving_sum, lanes),
-        (partial_out(context), leaving_out, padded_size),
+        (partial_out(context), b.partial, padded_size),
     )
 
     def one_run(run: RowRun) -> Statement:
@@ -115,10 +113,11 @@ def _partial(context: Context) -> list[Statement]:
     body = seq(
         broadcast(context, leaving_max, b.row_max, state_row(context)),
         broadcast(context, leaving_sum, b.row_sum, state_row(context)),
-        WithScalar(op="Adds", dst=whole(leaving_out, 0, copied), src=sums, scalar=Const(0)),
+        WithScalar(op="Adds", dst=whole(b.partial, 0, copied), src=sums, scalar=Const(0)),
         context.rows.each_run(one_run),
     )
-    return [Alloc(buffers=(leaving_max, leaving_sum, leaving_out), body=body)]
+    inside = Alloc(buffers=(b.partial,), body=body)  # as loads of partials: one place for both
+    return [Alloc(buffers=(leaving_max, leaving_sum), body=seq(inside))]
 
 
 def row_total(context: Context) -> Expr:

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import (
@@ -27,6 +27,7 @@ from attndsl.lowering.emit.loop_scalars import (
     ROW_FRACTALS,
     TASK,
 )
+from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.batch_extents import batch_scalar, packed_start
 from attndsl.lowering.rows.row_space import RowRun, RowSpace
 from attndsl.lowering.signature.host_scalars import CORES
@@ -39,6 +40,8 @@ from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
 _QUERY_TILE, _QUERY_LENGTH = Symbol("queryTile"), Symbol("queryLength")
 _FIRST_TOKEN, _POSITION = Symbol("firstToken"), Symbol("position")
 _MOST_POSITIONS = 16
+_WORTH = (8, 9)
+"""Share of the rows, parts and whole, from which reading keys once for two bands of rows is worth more."""
 
 
 def positions_per_core(rows: int) -> int:
@@ -82,7 +85,9 @@ class PositionedRows(RowSpace):
 
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
         add, extents = emit.inventory.field, emit.signature.extents
-        queries = maximum(1, emit.schedule.max_rows // maximum(heads, 1))
+        queries = self._positions_of_rows(emit.schedule.max_rows, heads)
+        if emit.schedule.max_rows > BAND_ROWS:
+            queries = self._fewer_if_even(extents, heads, queries)
         if self.whole_positions:
             queries = emit.architecture.aiv_per_aic * self._positions_per_core(emit, heads)
         add("queriesPerTask", queries, "query positions of a task, at most")
@@ -95,6 +100,23 @@ class PositionedRows(RowSpace):
             * tiling_field_ref("queryTiles")
         )
         return heads * tiling_field_ref("queriesPerTask"), tasks
+
+    def _positions_of_rows(self, rows: int, heads: Expr) -> Expr:
+        return maximum(1, rows // maximum(heads, 1))
+
+    def _fewer_if_even(self, extents: Mapping[str, Expr], heads: Expr, most: Expr) -> Expr:
+        """``most`` positions a task, or those of one band of rows.
+
+        One band, if that evens out the cores: the busiest has less than ``_WORTH`` of the rows then.
+        """
+        fewer = self._positions_of_rows(BAND_ROWS, heads)
+
+        def busiest(positions: Expr) -> Expr:
+            tasks = extents["B"] * extents["K"] * ceil_div(extents["Q"], positions)
+            return ceil_div(tasks, CORES) * positions
+
+        parts, whole = _WORTH
+        return select(busiest(fewer) * whole < busiest(most) * parts, fewer, most)
 
     def _positions_per_core(self, emit: Emitter, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""

@@ -1,8 +1,8 @@
 """Access sets: the accesses of a tree as bits of an integer, for the race analysis.
 
 An access is an instruction at a buffer, an instruction at a ring in global memory, or a wait at its event.
-Bit ``age * width + number``; after the ages comes one block of ``width`` bits for accesses that earlier
-iterations of a disjoint loop made.
+Bit ``age * width + number``; after the ages comes, for each loop of a nest of disjoint loops, a block of
+``width`` bits for accesses that its earlier iterations made.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from attndsl.base.facts import kept
 from attndsl.target import Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.statements import Alloc, Barrier, SetCrossFlag, SetEvent, Statement
+from attndsl.tile.statements import Alloc, Barrier, For, SetCrossFlag, SetEvent, Statement
 
 AccessSet = int
 Access = tuple[Instruction, Buffer | GlobalTensor]
@@ -30,11 +30,19 @@ def _every(access: Access) -> bool:
     return True
 
 
+@kept
+def disjoint_depth(statement: Statement) -> int:
+    """How many disjoint loops a statement has in each other, itself among them."""
+    inside = max(map(disjoint_depth, statement.children()), default=0)
+    return inside + (isinstance(statement, For) and bool(statement.disjoint))
+
+
 class AccessIndex:
     """The accesses of a tree, or the ``wanted`` ones. The analysis of one access never depends on another.
 
     Attributes:
         width: how many accesses there are. ``ages``: how many ages an access may have.
+        nested: how many disjoint loops are in each other. ``blocks``: blocks of ``width`` bits, of all kinds.
         of: an instruction's accesses, of age 0. ``waits``: the same for an event's waits.
         of_pipe: everything a pipe does, of any age. ``pipes``: those the tree uses.
         clashing: what must be complete before an instruction starts: one of the two writes.
@@ -72,6 +80,8 @@ class AccessIndex:
         self.width = len(self._accesses)
         self._groups: dict[Buffer, Group] = {buffer: group for group in lifetimes for buffer in group}
         self.ages = max((group[0].slots for group in lifetimes), default=1)
+        self.nested = disjoint_depth(tree)
+        self.blocks = self.ages + self.nested
         self.pipes = tuple(pipe for pipe in Pipe if pipe in mine)
         self.of_pipe = {pipe: self.at_any_age(mine[pipe]) for pipe in self.pipes}
         self.clashing = {item: self._clashing(item) for item in self.of}
@@ -132,10 +142,10 @@ class AccessIndex:
         return every, bits << (group[0].slots - 1) * self.width
 
     def at_any_age(self, accesses: AccessSet) -> AccessSet:
-        """Accesses of age 0 at every age, and as those of other iterations of a disjoint loop."""
+        """Accesses of age 0 at every age, and as those of other iterations of disjoint loops."""
         found = 0
-        for age in range(self.ages + 1):
-            found |= accesses << age * self.width
+        for block in range(self.blocks):
+            found |= accesses << block * self.width
         return found
 
     def ages_with_slots(self, event: SetEvent) -> bool:

@@ -54,7 +54,7 @@ class Rows:
     """
 
     def __init__(self, index: AccessIndex) -> None:
-        self._width = index.width * (index.ages + 1)
+        self._width = index.width * index.blocks
         self.row = (1 << self._width) - 1
         self._pipes = {pipe: number * self._width for number, pipe in enumerate(index.pipes)}
         self._events: dict[str, int] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from attndsl.expr import Compare, Const, Symbol
-from attndsl.passes.events.access_sets import AccessIndex, AccessSet, Group
+from attndsl.passes.events.access_sets import AccessIndex, AccessSet, Group, disjoint_depth
 from attndsl.passes.events.analysis_state import Rows, State
 from attndsl.passes.events.transfer_functions import (
     Branch,
@@ -167,7 +167,7 @@ class Flow:
                     innermost=innermost,
                     bound=None if self._recalled else upper_bound(loop),  # a bound of an earlier step
                     apart=self.rows.everywhere(self._disjoint(loop)),
-                    distance=self._index.ages * self._index.width,
+                    distance=(self._index.ages + disjoint_depth(loop.body)) * self._index.width,
                 )
             )
             found.append(self.loops[-1])

@@ -92,10 +92,11 @@ def superfluous_events(
     every = AccessIndex(tree)
     found = _Finding.of(Flow(tree, every, sure))
     ordered = {item: every.clashing[item] & ~found.clashes.get(item, 0) for item in every.of}
-    pairs = {item: tuple(every.members(accesses)) for item, accesses in ordered.items()}
-    live: set[Access] = {access for accesses in pairs.values() for access in accesses}
+    members = {accesses: tuple(every.members(accesses)) for accesses in {*ordered.values()}}
+    live: set[Access] = {access for accesses in members.values() for access in accesses}
     index = AccessIndex(tree, live.__contains__)
-    clashing = {item: _union(index.bit_of[access] for access in accesses) for item, accesses in pairs.items()}
+    bits = {accesses: _union(index.bit_of[each] for each in own) for accesses, own in members.items()}
+    clashing = {item: bits[accesses] for item, accesses in ordered.items()}
     flow = Flow(tree, index, sure, clashing=clashing, merge=True)
     done, gone = _Trying(frozenset(found.overruns)), frozenset[str]()
     done.run(flow.functions, flow.start())
@@ -246,10 +247,10 @@ class _Inserting(Walk):
         return promised
 
     def loop(self, loop: Loop, state: State) -> None:
-        """An innermost loop gets its barrier in front where that saves the one inside."""
+        """An innermost loop, or one of disjoint steps, gets its barrier in front if that saves one inside."""
         entry = state.copy()
         barriers = self._inside(loop, state)
-        if not loop.innermost:
+        if not loop.innermost and not loop.statement.disjoint:
             self.barriers |= barriers
             return
         for pipe in _pipes_of_barriers((loop.statement, *barriers.values())):

@@ -115,9 +115,14 @@ def _content_events(statement: Statement, groups: dict[Buffer, Group]) -> Statem
     uses = [_uses(child) for child in statement.body]
     order = {buffer: i for i, buffer in enumerate(dict.fromkeys(b for use in uses for b in use))}
     edges: list[_Edge] = []
-    for second in range(len(uses)):
-        for first in range(second):
-            edges += _edges_between(uses[first], uses[second], first, second)
+    users: dict[Buffer, dict[Pipe, list[int]]] = {}
+    for second, use in enumerate(uses):
+        for first in _users_on_other_pipes(use, users):
+            edges += _edges_between(uses[first], use, first, second)
+        for buffer, accesses in use.items():
+            on_pipes = users.setdefault(buffer, {})
+            for pipe in {pipe for pipe, _ in accesses}:
+                on_pipes.setdefault(pipe, []).append(second)
     kept = _merge(edges)
     if not kept:
         return statement
@@ -161,6 +166,19 @@ def _uses(statement: Statement) -> Mapping[Buffer, frozenset[_Use]]:
             if buffer not in ended:
                 found[buffer] = found.get(buffer, frozenset()) | uses
     return found
+
+
+def _users_on_other_pipes(
+    use: Mapping[Buffer, frozenset[_Use]], users: Mapping[Buffer, Mapping[Pipe, list[int]]]
+) -> list[int]:
+    """The children that access a buffer of ``use`` on another pipe than one that it is accessed on here; a
+    long run of instructions of one pipe has none."""
+    found = set[int]()
+    for buffer, accesses in use.items():
+        for pipe, places in users.get(buffer, {}).items():
+            if any(pipe is not target for target, _ in accesses):
+                found.update(places)
+    return sorted(found)
 
 
 def _edges_between(

@@ -19,7 +19,7 @@ from attndsl.expr.argument_facts import GIVEN, dtype_of, given, kind_of, layout_
 from attndsl.expr.compiled_evaluation import evaluator
 from attndsl.graph.specialize import asked_conditions
 from attndsl.spec.contract.arguments import ParamSpec, TensorSpec
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.specialization_parameters import default_specialization
 
 MOST_TRIED = 3000
@@ -62,7 +62,7 @@ class _Told(NamedTuple):
     split: str
 
 
-def nearest_choice(operator: Operator, wanted: Mapping[str, Any], goal: Goal | None = None) -> Choice | None:
+def nearest_choice(operator: Contract, wanted: Mapping[str, Any], goal: Goal | None = None) -> Choice | None:
     """The legal choice with these values that changes fewest defaults, parameters least of all; None if none
     was found.
 
@@ -74,20 +74,20 @@ def nearest_choice(operator: Operator, wanted: Mapping[str, Any], goal: Goal | N
     return _space(operator).search(wanted, goal)
 
 
-def choosable(operator: Operator) -> Mapping[str, tuple[Any, ...]]:
+def choosable(operator: Contract) -> Mapping[str, tuple[Any, ...]]:
     """What calls can choose, with the values that conditions can tell apart."""
     return _space(operator).variables
 
 
 @cache
-def _space(operator: Operator) -> _Space:
+def _space(operator: Contract) -> _Space:
     return _Space(operator)
 
 
 class _Space:
     """The choices of one operator."""
 
-    def __init__(self, operator: Operator) -> None:
+    def __init__(self, operator: Contract) -> None:
         self.operator = operator
         self.first = default_specialization(operator)
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr import Expr, as_expr, ceil_div, constant_value
+from attndsl.expr import Expr, as_expr, constant_value
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, Region, item_bytes
 from attndsl.tile.instructions.base import (
@@ -114,6 +114,14 @@ def repeat_stride(names: Names, region: Region) -> str:
 def operands(names: Names, *regions: Region) -> str:
     """The tensors of regions, in order."""
     return ", ".join(names.local(region.buffer, region.offset) for region in regions)
+
+
+def reinterpreted(names: Names, region: Region, ctype: str) -> str:
+    """The tensor of a region, read as elements of the C++ type ``ctype``."""
+    # A slot is a local variable with a deduced type. In a kernel class with a type parameter, compilers based
+    # on clang, CANN's among them, take its member templates only after the word "template"; g++ does without.
+    word = "template " if region.buffer.slots > 1 else ""
+    return f"{operands(names, region)}.{word}ReinterpretCast<{ctype}>()"
 
 
 _UNARY = {"Exp": np.exp, "Ln": np.log, "Abs": np.abs, "Sqrt": np.sqrt}
@@ -264,7 +272,7 @@ class ShiftBits(VectorInstruction):
         view(machine, self.dst).view(np.uint32)[...] = _SHIFTS[self.op](words, np.uint32(self.bits))
 
     def text(self, names: Names) -> str:
-        words = [f"{operands(names, each)}.ReinterpretCast<uint32_t>()" for each in (self.dst, self.src)]
+        words = [reinterpreted(names, each, "uint32_t") for each in (self.dst, self.src)]
         return f"{self.op}({', '.join(words)}, uint32_t({self.bits}), {names.expr(self.dst.cols)});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
@@ -494,10 +502,9 @@ class BlockReduce(VectorInstruction):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BroadcastRows(VectorInstruction):
-    """``dst[r, 0:8] = src[r]`` in fp32: Brcb, eight rows a repeat.
+    """``dst[r, 8 * i : 8 * i + 8] = src[8 * r + i]`` in fp32: Brcb.
 
-    ``dst`` has one 32-byte block a row, at an even pitch; rows are rounded up to 8, so ``src`` must hold that
-    many.
+    A row of ``dst`` is one repeat, the blocks of 8 lanes of ``src``.
     """
 
     api: ClassVar[str] = "Brcb"
@@ -506,18 +513,16 @@ class BroadcastRows(VectorInstruction):
     def sources(self) -> tuple[Region, ...]:
         return (self.src,)
 
-    def units(self, machine: Machine) -> float:
-        return float(-(-machine.value(self.src.cols) // REPEAT_BLOCKS))
-
     def run(self, machine: Machine) -> None:
-        view(machine, self.dst)[...] = view(machine, self.src).reshape(-1, 1)
+        source, out = view(machine, self.src), view(machine, self.dst)
+        out[...] = np.repeat(source.reshape(-1, REPEAT_BLOCKS), block_elements("float32"), axis=1)
 
     def text(self, names: Names) -> str:
-        repeat = names.expr(ceil_div(self.src.cols, REPEAT_BLOCKS))
-        pitch = self.dst.pitch // as_expr(block_elements("float32"))
-        strides = f"{names.expr(pitch)}, {names.expr(pitch * REPEAT_BLOCKS)}"
-        return f"Brcb({operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams({strides}));"
+        places, repeat = operands(names, self.dst, self.src), names.expr(self.dst.rows)
+        return f"Brcb({places}, {repeat}, BrcbRepeatParams(1, {repeat_stride(names, self.dst)}));"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
+        if constant_value(self.dst.cols) != repeat_elements("float32"):
+            yield f"a row of the destination has {self.dst.cols} lanes, needs {repeat_elements('float32')}"
         yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")

@@ -52,9 +52,9 @@ struct Problem {
     // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7:
     // 512
     int64_t maskLayout = 0;
+    int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
-    int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
     int64_t batch = 0;  // size batch of the contract
     int64_t cores = 0;  // cube cores of the device
     int64_t maxBlockNum = 0;  // size maxBlockNum of the contract
@@ -98,6 +98,7 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
     using attndsl::CeilDiv;
     using attndsl::RoundUp;
     SelfAttentionPrefixEncoderTiling tiling{};
+    tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, 64);
@@ -115,6 +116,9 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
+    tiling.outputStrideS = problem.headNum * problem.headSizeValue;
+    tiling.outputStrideN = problem.headSizeValue;
+    tiling.queryHeads = problem.headNum;
     tiling.blockSize = problem.blockSize;
     tiling.blockTablesStrideB = problem.maxBlockNum;
     tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
@@ -123,29 +127,25 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
     tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
     tiling.valueStrideK = problem.headSizeValue;
     tiling.valueStrideR = problem.kvHeads * problem.headSizeValue;
-    tiling.outputStrideS = problem.headNum * problem.headSizeValue;
-    tiling.outputStrideN = problem.headSizeValue;
-    tiling.queryHeads = problem.headNum;
-    tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialMaxOffset = 0;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
+    tiling.scoreRingOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.maskPitch0 = problem.maskRows * 128;
     tiling.slopesStrideN = 1;
     return tiling;
