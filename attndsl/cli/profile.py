@@ -155,8 +155,8 @@ class Profile:
         )
         apart, every = known["kernels"]["apart"], known["kernels"]["all"]
         yield (
-            f"    published kernels: durations are off by {apart['duration']:.1%} ({apart['kernels']} apart from "
-            f"the fit), {every['duration']:.1%} (all {every['kernels']})"
+            f"    published kernels: durations are off by {apart['duration']:.1%} ({apart['kernels']} "
+            f"apart from the fit), {every['duration']:.1%} (all {every['kernels']})"
         )
         yield "    unknown: " + "; ".join(known["unknown"])
 
