@@ -150,7 +150,7 @@ class Profile:
         known = self.device.calibration_error
         error = known["instructions"]
         yield (
-            f"    calibration: {error['keys']} instructions and types are off by {error['median']:.1%} "
+            f"    calibration: {error['keys']} instructions and types are off by {error['median']:.2%} "
             f"(median), {error['p95']:.1%} (95th percentile) on sizes left out of the fit"
         )
         apart, every = known["kernels"]["apart"], known["kernels"]["all"]
