@@ -12,6 +12,12 @@ void CachedLines::resize(uint64_t bytes) {
   used.assign(words, 0);
 }
 
+SharedCache::SharedCache(double bytes) : room_(static_cast<uint64_t>(bytes) / kLine) {}
+
+uint64_t SharedCache::use(CachedLines& lines, const Extent& e, bool writes) { return count(lines, e, writes ? Use::Write : Use::Read); }
+
+uint64_t SharedCache::look(CachedLines& lines, const Extent& e) { return count(lines, e, Use::Look); }
+
 uint64_t SharedCache::use_word(CachedLines& lines, uint64_t index, uint64_t mask, Use how) {
   uint64_t missing = mask & ~lines.here[index];
   if (how == Use::Look) return static_cast<uint64_t>(__builtin_popcountll(missing));

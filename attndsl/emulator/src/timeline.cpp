@@ -6,6 +6,18 @@
 
 namespace attnemu {
 
+int cause_of(CoreKind kind, Pipe p) { return static_cast<int>(kind) * kPipes + static_cast<int>(p); }
+
+void Instant::spend(double cycles, int cause) {
+  at += cycles;
+  spent[static_cast<size_t>(cause)] += static_cast<float>(cycles);
+}
+
+void Instant::not_before(const Instant& other) { if (other.at > at) *this = other; }
+
+// When the next instruction of a pipe starts at the earliest.
+double CoreTime::next_start(Pipe p) const { return std::max(scalar_.at, pipes_[static_cast<int>(p)].free.at); }
+
 Timeline::Timeline()
     : l2(cost_table().rates.l2), l2_read(cost_table().rates.l2_read), hbm(cost_table().rates.hbm), cache(cost_table().rates.l2_bytes) {}
 

@@ -21,11 +21,11 @@ struct CachedLines {
 // those needed again in the meantime once more to the end. A line that is written needs no fetch.
 class SharedCache {
  public:
-  explicit SharedCache(double bytes) : room_(static_cast<uint64_t>(bytes) / kLine) {}
+  explicit SharedCache(double bytes);
   // Uses the lines under `e`: the number of those that were not there.
-  uint64_t use(CachedLines& lines, const Extent& e, bool writes) { return count(lines, e, writes ? Use::Write : Use::Read); }
+  uint64_t use(CachedLines& lines, const Extent& e, bool writes);
   // The same where those that are not there do not come in.
-  uint64_t look(CachedLines& lines, const Extent& e) { return count(lines, e, Use::Look); }
+  uint64_t look(CachedLines& lines, const Extent& e);
   // Written lines that went to memory since this was last asked.
   uint64_t take_evicted();
 

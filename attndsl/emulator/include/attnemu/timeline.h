@@ -70,7 +70,7 @@ class CoreTime {
   double scalar() const { return scalar_.at; }
   const Instant& now() const { return scalar_; }
   // When the next instruction of a pipe starts at the earliest.
-  double next_start(Pipe p) const { return scalar_.at > pipes_[static_cast<int>(p)].free.at ? scalar_.at : pipes_[static_cast<int>(p)].free.at; }
+  double next_start(Pipe p) const;
   const Instant& end() const;
   double active(Pipe p) const { return pipes_[static_cast<int>(p)].active; }
   double busy(Pipe p) const { return pipes_[static_cast<int>(p)].busy; }
