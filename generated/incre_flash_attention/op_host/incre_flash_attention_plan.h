@@ -109,7 +109,7 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     IncreFlashAttentionTiling tiling{};
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headsPerTask = MinOf(tiling.group, 128);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;

@@ -176,9 +176,9 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     tiling.qRows = problem.qRows;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headsPerTask = MinOf(tiling.group, 128);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
+    tiling.queriesPerTask = MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1));
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;

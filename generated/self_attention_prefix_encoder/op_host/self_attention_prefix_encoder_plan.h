@@ -87,11 +87,11 @@ inline SelfAttentionPrefixEncoderTiling OneBlock()
 struct Kernel {
     SelfAttentionPrefixEncoderTilingKey key;
     uint32_t scheduleMode;
+    int32_t headsPerTaskForm;  // of headsPerTask, queriesPerTask
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
-inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
-    [[maybe_unused]] const Kernel &kernel)
+inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kernel &kernel)
 {
     using attndsl::MinOf;
     using attndsl::MaxOf;
@@ -101,9 +101,27 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
     tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    if (kernel.headsPerTaskForm == 0) {
+        tiling.headsPerTask = MinOf(tiling.group, 256);
+    } else if (kernel.headsPerTaskForm == 1) {
+        tiling.headsPerTask = MinOf(tiling.group, 128);
+    }
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
+    if (kernel.headsPerTaskForm == 0) {
+        tiling.queriesPerTask =
+            CeilDiv(
+                problem.batch * problem.kvHeads * CeilDiv(problem.maxOfSeqLen,
+                    MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1,
+                128 / MaxOf(tiling.headsPerTask,
+                    1)) * 9 < CeilDiv(problem.batch * problem.kvHeads * CeilDiv(problem.maxOfSeqLen,
+                    MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1)) * 8
+                ? MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))
+                : MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1));
+    } else if (kernel.headsPerTaskForm == 1) {
+        tiling.queriesPerTask = MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1));
+    }
     tiling.queryTiles = CeilDiv(problem.maxOfSeqLen, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
@@ -171,7 +189,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kCausalMask) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128MaskTypeCAUSALMASK, 1};
+            Key::kFloat16D128MaskTypeCAUSALMASK, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -182,7 +200,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType != values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
+            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS
@@ -193,7 +211,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -204,7 +222,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_maskType_CAUSAL_MASK
@@ -214,7 +232,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kCausalMask) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128MaskTypeCAUSALMASK, 1};
+            Key::kBfloat16D128MaskTypeCAUSALMASK, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -225,7 +243,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType != values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
+            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS
@@ -236,7 +254,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -247,7 +265,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};
