@@ -109,8 +109,8 @@ double CoreTime::pass(const Moved& moved, double first, double end) {
   return till;
 }
 
-void CoreTime::note_conflict(const Work& w, double cycles, const char* what, const SourceLine& at) {
-  (void)what;
+// Cycles that an instruction takes longer because its operands meet in banks of UB.
+void CoreTime::note_conflict(const Work& w, double cycles, const SourceLine& at) {
   double free = occupied(w, cost_table().of(w.op, w.type).per_unit, 0);
   if (cycles > free + 1e-6) machine->timeline.conflicts[{at.file, at.line}] += cycles - free;
 }
@@ -119,7 +119,7 @@ void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved,
   const Cost& cost = cost_table().of(w.op, w.type);
   double per_unit = std::max(cost.per_unit, w.at_least), cycles = occupied(w, per_unit, 0);
   if (p == Pipe::S) return work_scalar(c, cycles, what, at);
-  if (w.at_least > cost.per_unit) note_conflict(w, cycles, what, at);
+  if (w.at_least > cost.per_unit) note_conflict(w, cycles, at);
   const Instant& handed = hand_over(c, p);
   PipeTime& t = pipe(p);
   t.free.not_before(handed);

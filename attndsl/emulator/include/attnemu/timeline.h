@@ -80,7 +80,7 @@ class CoreTime {
   Instant scalar_;
   PipeTime& pipe(Pipe p) { return pipes_[static_cast<int>(p)]; }
   static double occupied(const Work& w, double per_unit, double missed);
-  void note_conflict(const Work& w, double cycles, const char* what, const SourceLine& at);
+  static void note_conflict(const Work& w, double cycles, const SourceLine& at);
   static double pass(const Moved& moved, double first, double end);
   const Instant& hand_over(const Core& c, Pipe p);
   void hold(const Core& c, Pipe p, const Instant& when, Op op, const char* what, const SourceLine& at);
