@@ -1,10 +1,12 @@
 """Fits the costs of instructions to public measurements, and says how far predictions are from them.
 
     python bench/calibration.py --mskpp DIR             (prints the table; --json for data)
-    python bench/calibration.py --mskpp DIR --write     (also writes attndsl/target/measured.json)
+    python bench/calibration.py --mskpp DIR --asc-devkit DIR --write     (also attndsl/target/measured.json)
 
-``DIR`` is a checkout of msKPP. Every second size of an instruction is fitted by least squares of the relative
-error, the sizes between them are predicted. The rows stay where they are: parameters and errors are written.
+``DIR`` are checkouts of msKPP and asc-devkit. Every second size of an instruction is fitted by least squares
+of the relative error, the sizes between them are predicted. Published kernels of asc-devkit are run without
+data; the table names the number that a kernel gave us, if one did, and what the model lacks for it. The
+rows and pages stay where they are: parameters and errors are written.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+from calibration_kernels import Compared, cases, compare
 from calibration_rows import TRANSPOSED_ROWS, Key, Row, keys, pieces_of
 
 OUT = Path(__file__).parents[1] / "attndsl" / "target" / "measured.json"
@@ -216,6 +219,28 @@ def _reordering(members: Sequence[Key], predicted: list[Predicted]) -> Cost:
     return _rounded(latency=best[0], per_unit=best[1], per_row=best[2], per_piece=best[3])
 
 
+def kernel_summary(kernels: Sequence[Compared]) -> dict[str, Any]:
+    """Mean absolute relative errors of durations and of pipes' times, by family and of all.
+
+    ``apart``: of kernels that gave no number and need nothing that the model lacks.
+    """
+    groups = {
+        one.case.family: [each for each in kernels if each.case.family == one.case.family] for one in kernels
+    }
+    groups["all"] = list(kernels)
+    groups["apart"] = [one for one in kernels if not one.case.gave and not one.case.without]
+    found = {}
+    for name, members in groups.items():
+        pipes = [abs(error) for one in members for error in one.pipe_errors().values()]
+        found[name] = {
+            "kernels": len(members),
+            "duration": round(float(np.mean([abs(one.error) for one in members])), 4) if members else None,
+            "pipes": round(float(np.mean(pipes)), 4) if pipes else None,
+            "pipes_within_10_percent": f"{sum(error <= 0.1 for error in pipes)} of {len(pipes)}",
+        }
+    return found
+
+
 _OF_THEIR_OWN: dict[str, Callable[[Sequence[Key], list[Predicted]], Cost]] = {
     "Product": _product,
     "LoadL1Fractals": _reordering,
@@ -226,11 +251,17 @@ def main() -> None:
     """Prints the table, or its data."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--mskpp", type=Path, required=True, help="a checkout of msKPP")
+    parser.add_argument(
+        "--asc-devkit", type=Path, help="a checkout of asc-devkit: its kernels are timed, too"
+    )
     parser.add_argument("--json", action="store_true", help="data instead of a table")
     parser.add_argument("--write", action="store_true", help="writes attndsl/target/measured.json")
     options = parser.parse_args()
     found = fit_instructions(keys(options.mskpp))
+    kernels = list(compare(options.asc_devkit, list(cases()))) if options.asc_devkit else []
     document = {"costs": found.costs, "instructions": found.summary()}
+    if kernels:
+        document["kernels"] = kernel_summary(kernels)
     if options.write:
         OUT.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
     if options.json:
@@ -250,6 +281,26 @@ def main() -> None:
         f"{summary['median']:.1%}, 95th percentile {summary['p95']:.1%}; dropped were {dropped} rows that "
         f"contradict their neighbours fourfold or leave blocks of results in part"
     )
+    for one in kernels:
+        pipes = ", ".join(
+            f"{pipe} {was:.1f} {one.pipe_errors()[pipe]:+.0%}" for pipe, (was, _) in one.pipes.items()
+        )
+        notes = "; ".join(
+            filter(
+                None,
+                (
+                    one.case.gave and f"gave {one.case.gave}",
+                    one.case.without and "not modelled: " + one.case.without,
+                ),
+            )
+        )
+        was, predicted = one.duration
+        print(f"{one.case.name:18} {was:8.1f} us, predicted {predicted:8.1f} {one.error:+6.1%}  {pipes}")
+        if notes:
+            print(f"{'':18} {notes}")
+    if kernels:
+        for name, row in document["kernels"].items():
+            print(f"{name}: {row}")
 
 
 if __name__ == "__main__":

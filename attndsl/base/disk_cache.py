@@ -8,6 +8,7 @@ go, but none that was used within :data:`KEPT_SECONDS`, because a process may st
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from attndsl.base.errors import UserError
 
@@ -27,10 +29,15 @@ DEFAULT_LIMIT = 4 << 30
 """Bytes that entries may take together."""
 KEPT_SECONDS = 3600.0
 _TRIM_SECONDS = 600.0
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+"""What the system says of a disk that takes nothing more, or nothing at all."""
 _STAMP, _MAKING = ".trimmed", ".making-"
 TAG = "CACHEDIR.TAG"
 """Marks a folder as a cache, for us and for backup programs (https://bford.info/cachedir)."""
 _TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# This file marks the cache folder of attndsl.\n"
+
+
+Made = TypeVar("Made")
 
 
 class CacheNotWritable(UserError):
@@ -145,18 +152,59 @@ def find_entry(name: str) -> Path | None:
     return path
 
 
-def make_entry(name: str, fill: Callable[[Path], None]) -> Path:
+def make_entry(name: str, fill: Callable[[Path], object]) -> Path:
     """The entry of this name; where there is none, ``fill`` writes it into the empty folder that it gets.
 
     Raises:
         CacheNotWritable: naming the folder and the system's reason.
+        WrongCacheLimit: the bound on the cache is no number.
         As ``fill``; then there is no entry.
     """
     found = find_entry(name)
     if found is not None:
         return found
     root = cache_dir()
-    target = root / name
+    size_limit()  # a wrong bound is told at once, and not when the cache is trimmed next
+    try:
+        _fill_entry(root, root / name, fill)
+    except OSError as error:
+        ours = error.filename is None or str(error.filename).startswith(str(root))
+        if error.errno in _NO_ROOM and ours:
+            raise CacheNotWritable(root, error.strerror or str(error)) from error
+        raise
+    trim_now_and_then(root)
+    return root / name
+
+
+def stored_or_made(
+    name: str | None,
+    make: Callable[[], Made],
+    read: Callable[[Path], Made | None],
+    write: Callable[[Path, Made], object],
+) -> Made:
+    """What the entry of this name holds, or what is made now and stored where the disk takes it.
+
+    Args:
+        name: of the entry; None where nothing may be stored or found.
+        make: makes it.
+        read: reads it from the entry's folder; None where that is damaged.
+        write: writes it into the entry's empty folder.
+
+    Raises:
+        WrongCacheLimit: the bound on the cache is no number.
+        As ``make``; failures are not stored.
+    """
+    found = None if name is None else find_entry(name)
+    if found is not None and (stored := read(found)) is not None:
+        return stored
+    made = make()
+    if name is not None:
+        with contextlib.suppress(CacheNotWritable):  # what is made needs no disk
+            make_entry(name, lambda folder: write(folder, made))
+    return made
+
+
+def _fill_entry(root: Path, target: Path, fill: Callable[[Path], object]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=root))
     try:
@@ -164,8 +212,6 @@ def make_entry(name: str, fill: Callable[[Path], None]) -> Path:
         publish(making, target)
     finally:
         shutil.rmtree(making, ignore_errors=True)
-    trim_now_and_then(root)
-    return target
 
 
 def publish(made: Path, target: Path) -> None:

@@ -246,13 +246,21 @@ class _Notes:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # told by the write that failed
+            self._file.close()
 
     def add(self, key: str, result: Any) -> None:
-        """Keep a result; after this call no end of the process loses it."""
+        """Keep a result; after this call no end of the process loses it.
+
+        Raises:
+            WrongJournal: the disk takes nothing more.
+        """
         entry = {"key": key, "result": base64.b64encode(pickle.dumps(result, protocol=5)).decode()}
-        self._file.write(json.dumps(entry).encode() + b"\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps(entry).encode() + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise WrongJournal(f"{self._path}: the journal cannot be written: {error.strerror}") from error
 
 
 # ------------------------------------------------------------------------------------------------

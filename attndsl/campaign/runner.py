@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 import traceback
 import warnings
@@ -32,6 +33,7 @@ from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import TargetLimitError
 from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
+from attndsl.target import device as device_named
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream, WantedKernel, spaces
 from attndsl.verify.cases.features import features_of, work_of
@@ -264,6 +266,8 @@ def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = No
     except UserError as error:
         return _failed(backend, started, f"{type(error).__name__}: {error}")
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise  # a full disk says nothing about the case
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})"
         return _failed(backend, started, text)
@@ -355,9 +359,11 @@ _BACKENDS: dict[str, Callable[[Call], tuple[tuple[Array, ...], tuple[str, ...]]]
 
 @dataclass(frozen=True, kw_only=True)
 class CaseData:
-    """What a case is made of, as it travels; ``content``: of the files that declare its operator."""
+    """What a case is made of, as it travels; ``device``: the name of the one that its kernels are for;
+    ``content``: of the files that declare its operator."""
 
     source: str
+    device: str
     content: str
     mode: str
     seed: int
@@ -372,7 +378,7 @@ class CaseData:
         Raises:
             SpecDiffers: the spec of this process is another one.
         """
-        operator, members = _operator(self.source)
+        operator, members = _operator(self.source, self.device)
         if operator.content_key != self.content:
             raise SpecDiffers(self.source)
         return Case(
@@ -408,6 +414,7 @@ def case_job(case: Case, backends: tuple[str, ...], level: Level | None) -> Job:
     assert content is not None, "asked of operators that travel"
     data = CaseData(
         source=case.operator.source,
+        device=case.operator.device.name,
         content=content,
         mode=case.space.operator.name,
         seed=case.seed,
@@ -437,9 +444,9 @@ def emulator_identity() -> tuple[str, str]:
 
 
 @lru_cache(maxsize=8)
-def _operator(source: str) -> tuple[Operator, dict[str, CaseSpace]]:
-    """An operator and its case spaces by mode, once a process."""
-    operator = load(source)
+def _operator(source: str, device: str) -> tuple[Operator, dict[str, CaseSpace]]:
+    """An operator on a device and its case spaces by mode, once a process."""
+    operator = load(source).on(device_named(device))
     return operator, {space.operator.name: space for space in spaces(operator)}
 
 

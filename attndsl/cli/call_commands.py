@@ -11,7 +11,6 @@ from attndsl.cli.command_options import (
     command,
     device_option,
     feature_option,
-    for_device,
     json_option,
     one_dtype_option,
     operator_name,
@@ -87,7 +86,7 @@ def profile(
     from attndsl.codegen.kernel_set.kernel_request import chosen_mode, requested_values
     from attndsl.codegen.kernel_set.request import KernelRequest
 
-    operator = for_device(operators((name,))[0], device)
+    operator = operators((name,), device)[0]
     if inputs is not None:
         if shapes or dtypes or settings or features:
             raise click.UsageError(

@@ -29,7 +29,12 @@ def load_call(path: Path) -> dict[str, Any]:
     Raises:
         CallFileError: the file is missing, cut or no ``.npz``, or a list has a hole.
     """
+    if not path.exists() or path.is_dir():
+        raise CallFileError(f"'{path}' is {'a folder' if path.is_dir() else 'not there'}; name a .npz file")
     try:
+        with path.open("rb") as start:
+            if start.read(2) != b"PK":
+                raise ValueError("it is no archive")
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: _restore(file[name]) for name in file.files}
     except MemoryError:

@@ -83,6 +83,7 @@ def run_command(commands: click.Group, arguments: Sequence[str]) -> int:
     With ``--json`` standard output gets exactly one document. What else is printed meanwhile, by a spec for
     example, goes to standard error.
     """
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         _print_anything(stream)
     wants_json = _wants_json(arguments)
@@ -258,6 +259,18 @@ def _wants_json(arguments: Sequence[str]) -> bool:
     """
     ours = [*arguments[: arguments.index("--")]] if "--" in arguments else [*arguments]
     return "--json" in ours and not {"-h", "--help", "--version"} & {*ours}
+
+
+def _open_closed_streams() -> None:
+    """Standard streams that the caller has closed lead nowhere; else the next files that are opened would
+    get their numbers, and what child processes print."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _print_anything(stream: Any) -> None:

@@ -26,10 +26,22 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Command(click.Command):
-    """A command whose line in the list of commands is the whole first line of its help."""
+    """A command whose line in the list of commands is the whole first line of its help, and that takes an
+    option with one value once, another one with each of its values once."""
 
     def get_short_help_str(self, limit: int = 45) -> str:
         return (self.help or "").strip().partition("\n")[0]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        values, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for option in (each for each in self.params if isinstance(each, click.Option)):
+            if ctx.resilient_parsing or option.is_flag:
+                continue
+            if option.multiple:
+                _check_once(option.opts[0], values.get(option.name or "") or ())
+            elif order.count(option) > 1:
+                raise click.UsageError(f"{option.opts[0]} takes one value; give it once", ctx)
+        return super().parse_args(ctx, args)
 
 
 class Commands(click.Group):
@@ -60,18 +72,28 @@ def command(name: str, *examples: str, **settings: Any) -> Callable[[Callable[..
     )
 
 
-def operators(names: Iterable[str]) -> list[Operator]:
-    """The operators of these names or files; all shipped ones without a name."""
+def operators(names: Iterable[str], device: str | None = None) -> list[Operator]:
+    """The operators of these names or files; all shipped ones without a name.
+
+    ``device``: the name of the one that kernels are made for; without it the target of each spec.
+    """
     from attndsl.spec.operator.loader import load, shipped_names
+    from attndsl.target import device as device_named
 
-    return [load(name) for name in tuple(names) or shipped_names()]
+    given = tuple(names)
+    _check_once("the operator", given)
+    on = None if device is None else device_named(device)
+    found = (load(name) for name in given or shipped_names())
+    return [each if on is None else each.on(on) for each in found]
 
 
-def for_device(operator: Operator, name: str | None) -> Operator:
-    """The operator with kernels for the device of this name; without one, for the target of its spec."""
-    from attndsl.target import device
-
-    return operator if name is None else operator.on(device(name))
+def _check_once(what: str, values: Iterable[Any]) -> None:
+    """Who gives a value twice meant another one."""
+    seen = set[Any]()
+    for value in values:
+        if value in seen:
+            raise click.UsageError(f"{what} {value} is given twice; give it once")
+        seen.add(value)
 
 
 def _operator_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

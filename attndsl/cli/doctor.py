@@ -114,7 +114,7 @@ def _probe() -> Check:
     out = np.zeros(8, np.int32)
     try:
         report = build(_KERNEL, entry="probe").run(1, [Argument("out", out)])
-    except (EmulatorError, OSError) as error:
+    except (EmulatorError, CacheNotWritable, OSError) as error:
         return Check("emulator", False, " ".join(str(error).split("\n")[:2]), "mend the lines above first")
     if not report.ok:
         return Check("emulator", False, str(report.findings[0]), "this is a defect of attndsl: report it")

@@ -51,6 +51,7 @@ def emulate(
     from attndsl.emulator.program import FOREIGN, build_program
     from attndsl.target import device as device_named
 
+    chosen = None if device is None else device_named(device)
     program = build_program(file, sources=sources, include_dirs=include_dirs, defines=defines)
     result = program.run(
         args,
@@ -59,7 +60,7 @@ def emulate(
         memory=int(memory * (1 << 30)),
         capture=as_json,
         trace=trace,
-        device=None if device is None else device_named(device),
+        device=chosen,
     )
     if as_json:
         answer(**result.to_json())

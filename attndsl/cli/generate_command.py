@@ -12,6 +12,7 @@ from attndsl.cli.command_frame import answer
 from attndsl.cli.command_options import (
     StatusLine,
     command,
+    device_option,
     dtype_option,
     feature_option,
     is_quiet,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 @dtype_option
 @set_option
 @feature_option
+@device_option
 @click.option(
     "--prune", is_flag=True, help="forget earlier requests: remove kernels that only they asked for"
 )
@@ -53,6 +55,7 @@ def generate(
     dtypes: tuple[str, ...],
     settings: tuple[str, ...],
     features: tuple[str, ...],
+    device: str | None,
     prune: bool,
     dry_run: bool,
     diff: bool,
@@ -68,7 +71,7 @@ def generate(
     from attndsl.codegen.project.generation import Generation
 
     request = request_of(dtypes, settings, features)
-    wanted = operators(names)
+    wanted = operators(names, device)
     status = StatusLine(wanted=not as_json)
     generation = Generation(
         wanted,

@@ -42,6 +42,8 @@ def cache(action: str, as_json: bool) -> None:
     from attndsl.base import disk_cache
 
     folder, limit = disk_cache.cache_place(), disk_cache.size_limit()
+    if folder.exists() and not folder.is_dir():
+        raise disk_cache.CacheNotWritable(folder, "it is no folder")
     removed = disk_cache.clean() if action == "clean" else 0
     found = list(disk_cache.entries()) if as_json or action == "size" else []
     total = sum(each.bytes for each in found)

@@ -11,7 +11,6 @@ from attndsl.cli.command_options import (
     command,
     device_option,
     feature_option,
-    for_device,
     json_option,
     one_dtype_option,
     operator_name,
@@ -90,7 +89,7 @@ def show(
     """Contract, graph, schedule, tile program and memory map of one operator."""
     from attndsl.cli.show import stage_texts
 
-    operator = for_device(operators((name,))[0], device)
+    operator = operators((name,), device)[0]
     request = request_of(dtypes, settings, features)
     texts = stage_texts(operator, request, stages or STAGES[:-3])
     if as_json:

@@ -150,8 +150,13 @@ class Profile:
         known = self.device.calibration_error
         error = known["instructions"]
         yield (
-            f"    calibration: {error['keys']} instructions and types are off by {error['median']:.1%} "
+            f"    calibration: {error['keys']} instructions and types are off by {error['median']:.2%} "
             f"(median), {error['p95']:.1%} (95th percentile) on sizes left out of the fit"
+        )
+        apart, every = known["kernels"]["apart"], known["kernels"]["all"]
+        yield (
+            f"    published kernels: durations are off by {apart['duration']:.1%} ({apart['kernels']} "
+            f"apart from the fit), {every['duration']:.1%} (all {every['kernels']})"
         )
         yield "    unknown: " + "; ".join(known["unknown"])
 

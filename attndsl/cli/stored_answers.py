@@ -10,10 +10,8 @@ from typing import Any
 
 import attndsl
 from attndsl.base.disk_cache import (
-    CacheNotWritable,
     content_key,
-    find_entry,
-    make_entry,
+    stored_or_made,
     stores_programs,
 )
 from attndsl.base.package_files import specs_dir, templates_dir
@@ -28,17 +26,8 @@ def stored_answer(parts: Sequence[str | bytes], make: Callable[[], Any]) -> Any:
     Raises:
         As ``make``; failures are not stored.
     """
-    if not stores_programs():
-        return make()
-    name = f"answers/{content_key(*parts)}"
-    found = find_entry(name)
-    if found is not None:
-        with contextlib.suppress(OSError, ValueError):  # a damaged entry is made again
-            return json.loads((found / _FILE).read_text(encoding="utf-8"))
-    answer = make()
-    with contextlib.suppress(CacheNotWritable):  # an answer needs no cache
-        make_entry(name, lambda folder: _write(folder / _FILE, answer))
-    return answer
+    name = f"answers/{content_key(*parts)}" if stores_programs() else None
+    return stored_or_made(name, make, _read, _write)
 
 
 def everything_shipped() -> Iterator[bytes]:
@@ -51,5 +40,12 @@ def everything_shipped() -> Iterator[bytes]:
                 yield path.read_bytes()
 
 
-def _write(path: Path, answer: Any) -> None:
-    path.write_text(json.dumps(answer), encoding="utf-8")
+def _read(folder: Path) -> Any:
+    """The stored answer; None where the file is damaged."""
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads((folder / _FILE).read_text(encoding="utf-8"))
+    return None
+
+
+def _write(folder: Path, answer: Any) -> None:
+    (folder / _FILE).write_text(json.dumps(answer), encoding="utf-8")

@@ -15,6 +15,7 @@ from attndsl.cli.command_options import (
     StatusLine,
     command,
     console,
+    device_option,
     is_quiet,
     is_verbose,
     json_option,
@@ -27,6 +28,7 @@ from attndsl.cli.command_values import Place, Whole
 
 if TYPE_CHECKING:
     from attndsl.campaign.results import Verification
+    from attndsl.spec.operator.operator import Operator
 
 MOST_CASES = 1_000_000
 DEFAULT_CASES = 48
@@ -53,6 +55,7 @@ DEFAULT_CASES = 48
     type=click.Choice(["reference", "tile", "emulator"]),
     help="default: all; the reference always runs",
 )
+@device_option
 @click.option("--coverage", is_flag=True, help="print the statements of the kernels that no case reached")
 @click.option(
     "--project",
@@ -80,6 +83,7 @@ def verify(
     seed: int,
     only: tuple[int, ...],
     backends: tuple[str, ...],
+    device: str | None,
     coverage: bool,
     project: Path | None,
     record: bool,
@@ -100,6 +104,8 @@ def verify(
 
     chosen = backends or (("emulator",) if coverage or project else ("tile", "emulator"))
     _check_numbers(cases, only)
+    if record and device:
+        raise click.UsageError("--record keeps what was checked for the targets of the specs, not --device")
     if (coverage or project) and "emulator" not in chosen:
         option = "--coverage" if coverage else "--project"
         raise click.UsageError(f"{option} speaks of what the emulator runs; add --backend emulator")
@@ -116,7 +122,7 @@ def verify(
         cache_dir()
     results, gaps = [], []
     status = StatusLine(wanted=not as_json)
-    for operator in operators(names):
+    for operator in operators(names, device):
         seen = Coverage() if coverage else None
         edited = UserProject.at(project, operator, seen) if project else None
         runs = edited or seen
@@ -132,7 +138,7 @@ def verify(
                 kernels=edited.kernels() if edited else (),
                 jobs=Cluster(scheduler) if scheduler else None,
                 journal=journal,
-                options=f"--project {shlex.quote(str(project))}" if project else "",
+                options=_options(operator, project),
             )
         except NotGenerated as gap:
             if names:
@@ -165,6 +171,12 @@ def verify(
                 click.echo(line)
     if gaps or not all(result.ok for result, _ in results):
         raise click.exceptions.Exit(FAILED)
+
+
+def _options(operator: Operator, project: Path | None) -> str:
+    """What the command that runs a case again has besides its seed and number."""
+    of_project = f" --project {shlex.quote(str(project))}" if project else ""
+    return f"{operator.device_option}{of_project}".strip()
 
 
 def _check_numbers(cases: int, only: tuple[int, ...]) -> None:

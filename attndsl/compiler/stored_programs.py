@@ -3,7 +3,6 @@ sources."""
 
 from __future__ import annotations
 
-import contextlib
 import copyreg
 import io
 import pickle
@@ -13,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from attndsl.base.disk_cache import (
-    CacheNotWritable,
     content_key,
     find_entry,
-    make_entry,
+    stored_or_made,
     stores_programs,
 )
 from attndsl.base.facts import FACTS
@@ -38,16 +36,12 @@ def compiled_or_stored(operator: Operator, special: Specialization) -> Compiled:
     Raises:
         As :func:`attndsl.compiler.compile.compile_operator`; failures are not stored.
     """
-    name = entry_name(operator, special)
-    if name is None:
-        return compile_operator(operator, special)
-    found = find_entry(name)
-    if found is not None and (stored := read_program(found, operator)) is not None:
-        return stored
-    compiled = compile_operator(operator, special)
-    with contextlib.suppress(CacheNotWritable):  # compiling needs no disk
-        make_entry(name, lambda folder: write_program(folder, compiled))
-    return compiled
+    return stored_or_made(
+        entry_name(operator, special),
+        lambda: compile_operator(operator, special),
+        lambda folder: read_program(folder, operator),
+        write_program,
+    )
 
 
 def entry_name(operator: Operator, special: Specialization) -> str | None:

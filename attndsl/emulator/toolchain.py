@@ -5,6 +5,7 @@ Everything compiled is cached by content (:mod:`attndsl.base.disk_cache`).
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import importlib.util
@@ -160,7 +161,7 @@ def run_compiler(
     cwd: Path | None = None,
     error: type[CompileFailed] = CompileFailed,
 ) -> None:
-    """Runs the compiler; raises `error` with its messages when it fails."""
+    """Runs the compiler; raises `error` with its messages when it fails, OSError on a full disk."""
     command = [*compiler.command, *map(str, arguments)]
     try:
         done = run_guarded(command, seconds=COMPILE_SECONDS, memory=COMPILE_BYTES, cwd=cwd)
@@ -168,6 +169,8 @@ def run_compiler(
         raise error(what, f"error: the compiler did not end within {COMPILE_SECONDS} s") from None
     if done.returncode != 0:
         log = done.stderr or done.stdout
+        if os.strerror(errno.ENOSPC) in log:  # that is no fault of the source
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"the compiler's output for {what}")
         if any(words in log for words in _OUT_OF_MEMORY):
             log += f"\nerror: the compiler asked for more than the {COMPILE_BYTES >> 20} MiB it may have"
         raise error(what, log)

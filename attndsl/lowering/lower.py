@@ -97,8 +97,8 @@ def _item_loop(given: PhaseInput) -> Statement:
     ]
     body = seq(
         *work,
-        Let(symbol=SPLIT, value=item % context.splits),
-        Let(symbol=TASK, value=item // context.splits),
+        Let(symbol=SPLIT, value=item // context.tasks),
+        Let(symbol=TASK, value=item % context.tasks),
         *context.rows.enter(context),
         *key_range(context),
         *context.rows.rows_of_this_aiv(context),

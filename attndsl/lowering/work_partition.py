@@ -5,7 +5,7 @@ The Python tiling function evaluates these; the C++ one is printed from them.
 
 from __future__ import annotations
 
-from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up
+from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.results.write_rows import may_split
 from attndsl.lowering.signature.host_scalars import CORES
@@ -18,7 +18,8 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
     """Tasks, splits and items of every attention, and the blocks that are launched.
 
     Splits: with fewer tasks than cores, each task's keys are cut into as many parts as give every core one,
-    but never finer than one key tile. Never more blocks than items or cores, and never none.
+    but never finer than one key tile; with more, into a few where that evens out the cores. Never more blocks
+    than items or cores, and never none.
     """
     schedule = contexts[0].schedule
     cores = CORES if schedule.cores == "auto" else minimum(CORES, as_expr(schedule.cores))
@@ -44,8 +45,24 @@ def _splits(context: Context, cores: Expr) -> Expr:
     schedule, tasks = context.schedule, tiling_field_ref(context.label("tasks"))
     if schedule.split_kv != "auto":
         return as_expr(schedule.split_kv)
-    capacity = context.keys.capacity(context)
-    return maximum(1, minimum(cores // maximum(tasks, 1), ceil_div(capacity, context.tile_keys)))
+    tiles = ceil_div(context.keys.capacity(context), context.tile_keys)
+    idle = maximum(1, minimum(cores // maximum(tasks, 1), tiles))
+    if not context.rows.one_position:
+        return idle
+    return select(tasks > cores, _even_splits(tasks, cores, tiles), idle)
+
+
+def _even_splits(tasks: Expr, cores: Expr, tiles: Expr) -> Expr:
+    """Parts of each task's keys where there are more tasks than cores: two or three if that saves a tenth.
+
+    The core with most items has ``ceil(tasks * parts / cores)`` of them, each a part of a task's keys.
+    """
+
+    def saves(parts: int) -> Expr:
+        busiest, whole = ceil_div(tasks * parts, cores), ceil_div(tasks, cores) * parts
+        return (busiest * 10 <= whole * 9) & (tiles >= 2 * parts)
+
+    return select(saves(3), 3, select(saves(2), 2, 1))
 
 
 def place_workspace(tensors: tuple[GlobalTensor, ...], architecture: Architecture) -> tuple[TilingField, ...]:

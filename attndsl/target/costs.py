@@ -226,6 +226,9 @@ class Rate:
 RATES: dict[str, Rate] = {
     # bytes a cycle of one core that are not in L2: 24 cores sustain 31.7 (DEVKIT, data_copy to L1, case 2)
     "miss": Rate(32, "INI, DEVKIT"),
+    # bytes a cycle of one core that go to lines which L2 does not have: first stores of 8 KiB take 295
+    # cycles, on one core as on 48, of 32 KiB 1243 (DEVKIT, Add, cases 1 to 3); KPP's 244 are of one place
+    "miss_write": Rate(27, "DEVKIT"),
     # times that a byte passes L2 that is added to global memory: once, as if it were stored
     "atomic": Rate(1.0, "EST"),
     # cycles by which a product that adds to L0C takes longer: the matmul sample's 3082.2 us are 10 cycles a

@@ -140,6 +140,7 @@ def test_the_command(operator, tmp_path):
     assert 0 < document["predicted_microseconds"] <= document["worst_microseconds"]
     error = document["calibration_error"]
     assert error["instructions"]["p95"] <= 0.1 and len(error["unknown"]) >= 3
+    assert error["kernels"]["apart"]["duration"] <= 0.15
     assert sum(document["critical_path"].values()) == pytest.approx(document["predicted_microseconds"], 0.01)
     assert 0 < document["cube_utilization"] < 1 and document["schedule"]["tile_k"] > 0
     assert 0 < document["hbm_utilization"]["of_peak"] < document["hbm_utilization"]["of_r"] < 1

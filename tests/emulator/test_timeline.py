@@ -30,7 +30,7 @@ SIMPLE = FREE | {
     "CrossCoreSet": Cost(0, 0, "test", latency=7),
 }
 PLAIN = dict.fromkeys(("bank", "read_write"), Rate(1e-6, "test"))
-UNBOUND = dict.fromkeys(("l2", "l2_read", "hbm", "miss"), Rate(1e9, "test"))
+UNBOUND = dict.fromkeys(("l2", "l2_read", "hbm", "miss", "miss_write"), Rate(1e9, "test"))
 WIDE = {**RATES, **PLAIN, **UNBOUND, "l2_bytes": Rate(1 << 20, "test")}
 
 KERNELS = """
@@ -189,6 +189,13 @@ KERNEL(one_line, KERNEL_TYPE_AIV_ONLY, { DataCopy(p.x, p.in, 32); })
 KERNEL(twice, KERNEL_TYPE_AIV_ONLY, {
   for (uint32_t i = 0; i < 8; ++i) {
     DataCopy(p.x, p.in[i % 4 * 1024], 1024);
+    PipeBarrier<PIPE_MTE2>();
+  }
+})
+KERNEL(passing_by, KERNEL_TYPE_AIV_ONLY, {
+  if (p.in.GetValue(0) > 0) p.in.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
+  for (uint32_t i = 0; i < 2; ++i) {
+    DataCopy(p.x, p.in, 1024);
     PipeBarrier<PIPE_MTE2>();
   }
 })
@@ -437,6 +444,13 @@ def test_cores_that_do_the_same_end_together_whatever_the_seed(kernels, tmp_path
     assert max(totals) <= 1.01 * min(totals)
 
 
+def test_stores_to_lines_that_are_not_there_are_slower(kernels):
+    """16 KiB at 8 bytes a cycle, where a copy alone takes 20 for 4 KiB and 100 until it is complete."""
+    costs = FREE | {"StoreUB": Cost(20, 0, "test", latency=100)}
+    report = run(kernels["stores"], costs, {**WIDE, "miss_write": Rate(8, "test")})
+    assert report.counters["active_by_core"]["AIV"]["MTE3"] == pytest.approx(4 * (4096 / 8 - 100) + 100)
+
+
 def test_a_transfer_does_not_wait_for_what_others_have_booked_beside_it(kernels):
     """8 KiB and one KiB at 32 bytes a cycle each, where all cores together have 64."""
     costs = FREE | {"LoadUB": Cost(0, 1 / 32, "test")}
@@ -459,6 +473,12 @@ def test_what_no_longer_fits_the_shared_cache_is_read_again(kernels):
     for held, read in ((1 << 20, 16384), (8192, 32768)):
         report = run(kernels["twice"], rates={**RATES, "l2_bytes": Rate(held, "test")})
         assert report.counters["memory_read_bytes"] == read
+
+
+def test_what_passes_by_the_cache_does_not_stay_there(kernels):
+    """4 KiB twice; a line of them has the number that the scalar unit read."""
+    for first, read in ((0, 4096 - 128), (1, 2 * (4096 - 128))):
+        assert run(kernels["passing_by"], first=first).counters["memory_read_bytes"] == read
 
 
 def test_what_is_written_goes_to_memory_when_the_cache_is_full(kernels):

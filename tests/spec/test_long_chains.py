@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.codegen.kernel_set.dispatch_guards import selectors_of
+from attndsl.codegen.kernel_set.dispatch_guards import guards_of
 from attndsl.codegen.kernel_set.kernel_request import KernelRequest, wanted_specializations
 from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.spec import Operator, attend
@@ -81,7 +81,7 @@ def test_long_chains_are_recognized_and_choose_kernels(chain: Callable[[Operator
     assert len(computation.attentions[0].modifiers) >= 400
     wanted = wanted_specializations(operator, KernelRequest())
     assert [each.special.dtype for each in wanted] == ["float16", "bfloat16"]
-    assert all(selectors_of(operator, each.special) for each in wanted)
+    assert all(guards_of(operator, each.special) for each in wanted)
 
 
 @pytest.mark.parametrize("depth", [30, LONG])

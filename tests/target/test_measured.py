@@ -10,7 +10,8 @@ import pytest
 from attndsl.target.costs import COSTS, measurements
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
-from calibration import fit, fit_instructions
+from calibration import fit, fit_instructions, kernel_summary
+from calibration_kernels import Case, Compared, measured_rows
 from calibration_rows import Key, Row, keys, pieces_of
 
 ROWS = """
@@ -68,3 +69,42 @@ def test_rows_of_a_matrix_are_cut_in_pieces() -> None:
         1,
         5,
     ]
+
+
+PAGE = """
+| Scenario | Task Duration(μs) | aiv_vec_time(μs) |
+|:---:|---|---|
+| 1 | 12.5 | **7.25** |
+
+<table>
+<tr><th>part</th><th>Scenario</th><th>Task Duration(μs)</th></tr>
+<tr><td rowspan="2">A2</td><td>3</td><td>20</td></tr>
+<tr><td>4</td><td>30</td></tr>
+</table>
+| name | meaning |
+|---|---|
+| Task Duration(μs) | how long a task takes |
+"""
+
+
+def test_rows_of_a_page_are_found_in_its_order() -> None:
+    rows = measured_rows(PAGE)
+    assert [row["Scenario"] for row in rows] == ["1", "3", "4"]
+    assert [row["Task Duration(μs)"] for row in rows] == ["12.5", "20", "30"]
+
+
+def test_kernels_that_gave_a_number_are_told_from_others() -> None:
+    def compared(predicted: float, gave: str = "", without: str = "") -> Compared:
+        case = Case("copies", "one", Path("one.asc"), (), {}, 0, gave, without)
+        return Compared(case, (100.0, predicted), {"AIV V": (10.0, predicted / 10)})
+
+    found = kernel_summary([compared(105), compared(150, gave="hbm"), compared(200, without="lines")])
+    assert found["apart"] == {
+        "kernels": 1, "duration": 0.05, "pipes": 0.05, "pipes_within_10_percent": "1 of 1"
+    }  # fmt: skip
+    assert found["all"]["duration"] == pytest.approx((0.05 + 0.5 + 1) / 3, abs=1e-4)
+
+
+def test_published_kernels_that_are_apart_are_met() -> None:
+    apart = measurements()["kernels"]["apart"]
+    assert apart["kernels"] >= 10 and apart["duration"] <= 0.15

@@ -137,12 +137,12 @@ def ignored_features(operator: Contract, special: Specialization) -> frozenset[s
 
 def _decided(operator: Contract, special: Specialization, ignored: frozenset[str]) -> Iterator[DispatchGuard]:
     """The choices of the spec that are made as in this kernel."""
-    interface = signature_of(operator, special)
+    signature = signature_of(operator, special)
     settled = decisions_of(operator, special)
-    own = (*_layouts_of_kernel(operator, interface), *_free_dtypes(operator, interface))
+    own = (*_layouts_of_kernel(operator, signature), *_free_dtypes(operator, signature))
     asked = dict.fromkeys((*own, *(name for each, _ in settled for name in sorted(each.symbols()))))
-    domains = {name: _domain(operator, interface, ignored, name) for name in asked}
-    possible = {name: _domain(operator, interface, ignored, name, declared=True) for name in asked}
+    domains = {name: _domain(operator, signature, ignored, name) for name in asked}
+    possible = {name: _domain(operator, signature, ignored, name, declared=True) for name in asked}
     left = _narrow(domains, possible, settled, _contract(operator, special, ignored, frozenset(asked)))
     for name, values in domains.items():
         told = kind_of(name) == DTYPE and name not in own  # by the io dtype
@@ -169,23 +169,23 @@ def _contract(
     return tuple(found)
 
 
-def _layouts_of_kernel(operator: Contract, interface: KernelSignature) -> Iterator[str]:
+def _layouts_of_kernel(operator: Contract, signature: KernelSignature) -> Iterator[str]:
     """The layouts that the computation asks for, of tensors that the kernel takes."""
-    for name in interface.layouts:
+    for name in signature.layouts:
         if layout_of(name).name in operator.specialization_parameters:
             yield layout_of(name).name
 
 
-def _free_dtypes(operator: Contract, interface: KernelSignature) -> Iterator[str]:
+def _free_dtypes(operator: Contract, signature: KernelSignature) -> Iterator[str]:
     """The dtypes that a call chooses, of tensors that the kernel takes."""
     for spec in operator.free_tensors:
-        if spec.name in interface.present:
+        if spec.name in signature.present:
             yield dtype_of(spec.name).name
 
 
 def _domain(
     operator: Contract,
-    interface: KernelSignature,
+    signature: KernelSignature,
     ignored: frozenset[str],
     name: str,
     *,
@@ -202,15 +202,15 @@ def _domain(
             return None if param is None else (False, True)
         return tuple(dict.fromkeys(param.choices.values())) if param.choices else None
     spec = operator.tensor(argument)
-    if argument not in interface.present:
+    if argument not in signature.present:
         every = {"dtype": spec.dtypes, "layout": tuple(spec.layouts), "split": (False, True)}[kind]
         return (None, *every) if argument in ignored else (None,)
     if kind == "split":
         return (False, True)
     if kind == "dtype":
-        chosen = next(item.dtype for item in interface.parameters if item.name == argument)
+        chosen = next(item.dtype for item in signature.parameters if item.name == argument)
         return spec.dtypes if declared else (chosen,)
-    stored = interface.layouts[argument].keys if argument in interface.layouts else ()
+    stored = signature.layouts[argument].keys if argument in signature.layouts else ()
     return tuple(spec.layouts) if declared or not stored else stored
 
 

@@ -5,7 +5,6 @@ A second call with the same spec, request and sources compiles nothing and impor
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,10 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attndsl.base.disk_cache import (
-    CacheNotWritable,
     content_key,
-    find_entry,
-    make_entry,
+    stored_or_made,
     stores_programs,
 )
 from attndsl.base.errors import AttnDslError, InternalError, UserError
@@ -125,16 +122,7 @@ def _stored(
     operator: Operator, told: Sequence[str], make: Callable[[], tuple[FinishedProject, ...]]
 ) -> tuple[FinishedProject, ...]:
     """The projects on disk under what is told of them, or made now and stored."""
-    name = _entry_name(operator, told)
-    found = None if name is None else find_entry(name)
-    if found is not None and (stored := _read(found)) is not None:
-        return stored
-    made = make()
-    if name is not None:
-        text = json.dumps([_as_row(each) for each in made])
-        with contextlib.suppress(CacheNotWritable):  # generating needs no cache
-            make_entry(name, lambda folder: _write(folder, text))
-    return made
+    return stored_or_made(_entry_name(operator, told), make, _read, _write)
 
 
 def _made(operator: Operator, request: KernelRequest) -> tuple[FinishedProject, ...]:
@@ -170,7 +158,8 @@ def _entry_name(operator: Operator, told: Sequence[str]) -> str | None:
     return f"projects/{content_key(sources_key(_UNCONCERNED), *told)}"
 
 
-def _write(folder: Path, text: str) -> None:
+def _write(folder: Path, projects: tuple[FinishedProject, ...]) -> None:
+    text = json.dumps([_as_row(each) for each in projects])
     (folder / _FILE).write_text(text, encoding="utf-8")
 
 

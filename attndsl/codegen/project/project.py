@@ -170,7 +170,7 @@ def _page(project: Project) -> Page:
     """The same for every request, so that several calls into one folder agree."""
     operator = project.operator
     return Page(
-        command=comment(f"attndsl generate {operator.in_commands}"),
+        command=comment(f"attndsl generate {operator.in_commands}{operator.device_option}"),
         names=names_of(operator),
         name=comment(operator.name),
         document=comment(operator.document),

@@ -30,7 +30,7 @@ int type_number(const std::string& name) {
 struct RateName { const char* name; double Rates::*field; };
 constexpr RateName rate_names[] = {{"clock", &Rates::clock}, {"l2", &Rates::l2}, {"l2_read", &Rates::l2_read}, {"l2_bytes", &Rates::l2_bytes},
                                    {"hbm", &Rates::hbm}, {"miss", &Rates::miss},
-                                   {"atomic", &Rates::atomic}, {"accumulate", &Rates::accumulate}, {"bank", &Rates::bank}, {"read_write", &Rates::read_write}, {"queue", &Rates::queue}};
+                                   {"miss_write", &Rates::miss_write}, {"atomic", &Rates::atomic}, {"accumulate", &Rates::accumulate}, {"bank", &Rates::bank}, {"read_write", &Rates::read_write}, {"queue", &Rates::queue}};
 
 }  // namespace
 

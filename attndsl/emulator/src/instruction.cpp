@@ -206,12 +206,15 @@ void Instruction::count_global(const Operand& o, CoreTime::Moved& moved) {
   (reads ? o.memory->read_bytes : o.memory->write_bytes) += bytes;
   moved.bytes += static_cast<double>(bytes) * (o.kind == AccessKind::Atomic ? cost_table().rates.atomic : 1);
   SharedCache& cache = machine->timeline.cache;
-  double missing = static_cast<double>(cache.use(o.memory->cached, o.extent, !reads) * kLine);
+  bool passes_by = reads && o.memory->passes_by;
+  uint64_t lines = passes_by ? cache.look(o.memory->cached, o.extent) : cache.use(o.memory->cached, o.extent, !reads);
+  double missing = static_cast<double>(lines * kLine);
   if (reads) {
     moved.read += static_cast<double>(bytes);
     moved.missed += missing;
     if (pipe_ != Pipe::S) o.memory->fetched_bytes += static_cast<uint64_t>(missing);
   }
+  if (!reads) moved.placed += missing;
   moved.evicted += static_cast<double>(cache.take_evicted() * kLine);
   if (!reads) o.memory->written = true;
   else if (ScalarCache::dirty_lines) check_written_back(*this, *o.memory, o.extent);

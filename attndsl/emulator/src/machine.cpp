@@ -257,7 +257,7 @@ void Machine::run(const std::function<void()>& body) {
     core->waiting_id = -1;
     swapcontext(&impl_->scheduler, &impl_->tasks[next].context);
   }
-  horizon_ = std::numeric_limits<double>::infinity();
+  horizon_ = kNever;
   for (auto& c : cores) {
     core = c.get();
     write_back_at_end();
@@ -270,7 +270,6 @@ void Machine::run(const std::function<void()>& body) {
 // The core that is least far in time; which of those as good as level with it is up to the seed. It may go on until it is
 // ahead of the others: also of those whose condition nobody looks at before the next turn.
 size_t Machine::next_core(const std::vector<size_t>& ready) {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
   double least = kNever;
   std::vector<double> when(ready.size());
   for (size_t i = 0; i < ready.size(); ++i) {
@@ -290,7 +289,10 @@ size_t Machine::next_core(const std::vector<size_t>& ready) {
   return ready[chosen];
 }
 
-void Machine::give_way(double start) {
+void Machine::awaken(double when) { horizon_ = std::min(horizon_, when + kAhead); }
+
+void Machine::pace(double start) {
+  if (start <= horizon_) return;
   Core* me = core;
   me->resumes_at = start;
   swapcontext(&impl_->tasks[static_cast<size_t>(me->index)].context, &impl_->scheduler);

@@ -12,9 +12,16 @@ void CachedLines::resize(uint64_t bytes) {
   used.assign(words, 0);
 }
 
-uint64_t SharedCache::use_word(CachedLines& lines, uint64_t index, uint64_t mask, bool writes) {
+SharedCache::SharedCache(double bytes) : room_(static_cast<uint64_t>(bytes) / kLine) {}
+
+uint64_t SharedCache::use(CachedLines& lines, const Extent& e, bool writes) { return count(lines, e, writes ? Use::Write : Use::Read); }
+
+uint64_t SharedCache::look(CachedLines& lines, const Extent& e) { return count(lines, e, Use::Look); }
+
+uint64_t SharedCache::use_word(CachedLines& lines, uint64_t index, uint64_t mask, Use how) {
   uint64_t missing = mask & ~lines.here[index];
-  if (writes) lines.dirty[index] |= mask;
+  if (how == Use::Look) return static_cast<uint64_t>(__builtin_popcountll(missing));
+  if (how == Use::Write) lines.dirty[index] |= mask;
   if (mask & lines.here[index]) lines.used[index] = 1;
   if (!missing) return 0;
   lines.here[index] |= mask;
@@ -44,7 +51,7 @@ void SharedCache::evict() {
   }
 }
 
-uint64_t SharedCache::use(CachedLines& lines, const Extent& e, bool writes) {
+uint64_t SharedCache::count(CachedLines& lines, const Extent& e, Use how) {
   uint64_t missing = 0;
   for (uint64_t o = 0; o < e.outer; ++o)
     for (uint64_t i = 0; i < e.inner; ++i) {
@@ -53,7 +60,7 @@ uint64_t SharedCache::use(CachedLines& lines, const Extent& e, bool writes) {
         uint64_t mask = ~0ull;
         if (word == first / 64) mask &= ~0ull << (first % 64);
         if (word == last / 64) mask &= ~0ull >> (63 - last % 64);
-        missing += use_word(lines, word, mask, writes);
+        missing += use_word(lines, word, mask, how);
       }
     }
   if (held_ > room_) evict();

@@ -6,6 +6,18 @@
 
 namespace attnemu {
 
+int cause_of(CoreKind kind, Pipe p) { return static_cast<int>(kind) * kPipes + static_cast<int>(p); }
+
+void Instant::spend(double cycles, int cause) {
+  at += cycles;
+  spent[static_cast<size_t>(cause)] += static_cast<float>(cycles);
+}
+
+void Instant::not_before(const Instant& other) { if (other.at > at) *this = other; }
+
+// When the next instruction of a pipe starts at the earliest.
+double CoreTime::next_start(Pipe p) const { return std::max(scalar_.at, pipes_[static_cast<int>(p)].free.at); }
+
 Timeline::Timeline()
     : l2(cost_table().rates.l2), l2_read(cost_table().rates.l2_read), hbm(cost_table().rates.hbm), cache(cost_table().rates.l2_bytes) {}
 
@@ -97,8 +109,8 @@ double CoreTime::pass(const Moved& moved, double first, double end) {
   return till;
 }
 
-void CoreTime::note_conflict(const Work& w, double cycles, const char* what, const SourceLine& at) {
-  (void)what;
+// Cycles that an instruction takes longer because its operands meet in banks of UB.
+void CoreTime::note_conflict(const Work& w, double cycles, const SourceLine& at) {
   double free = occupied(w, cost_table().of(w.op, w.type).per_unit, 0);
   if (cycles > free + 1e-6) machine->timeline.conflicts[{at.file, at.line}] += cycles - free;
 }
@@ -107,7 +119,7 @@ void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved,
   const Cost& cost = cost_table().of(w.op, w.type);
   double per_unit = std::max(cost.per_unit, w.at_least), cycles = occupied(w, per_unit, 0);
   if (p == Pipe::S) return work_scalar(c, cycles, what, at);
-  if (w.at_least > cost.per_unit) note_conflict(w, cycles, what, at);
+  if (w.at_least > cost.per_unit) note_conflict(w, cycles, at);
   const Instant& handed = hand_over(c, p);
   PipeTime& t = pipe(p);
   t.free.not_before(handed);
@@ -118,6 +130,8 @@ void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved,
   t.free.spend(cycles + cost.latency * (w.count - 1), cause);
   if (moved.bytes > 0) {
     double slower = moved.missed > 0 ? occupied(w, per_unit, moved.missed) - cycles : 0;
+    // lines are placed while the bytes are on their way
+    slower = std::max(slower, moved.placed / cost_table().rates.miss_write - cost.latency - cycles);
     double end = pass(moved, start + cost.head, t.free.at + slower);
     if (end > t.free.at) t.free.spend(end - t.free.at, kMemoryCause);
   }

@@ -123,7 +123,7 @@ def _rescaling(context: Context, stat: Expr) -> list[Statement]:
     """What is left to do with the maxima: it waits for the scores no more than they do for it."""
     b = vector_buffers(context)
     rescale = whole(b.rescale, stat, CHUNK)
-    row_max, new_max = whole(b.row_max, R0, CHUNK), whole(b.new_max, 0, CHUNK)
+    row_max, new_max = whole(b.row_max, state_row(context), CHUNK), whole(b.new_max, 0, CHUNK)
     return [
         Note(text="rescale = exp(rowMax - newMax)"),
         Unary(op="Exp", dst=rescale, src=rescale),

@@ -172,6 +172,11 @@ class Emitter:
         return tiling_scalar(self.label("splits"))
 
     @property
+    def tasks(self) -> Symbol:
+        """Units of work before keys are split."""
+        return tiling_scalar(self.label("tasks"))
+
+    @property
     def items(self) -> Symbol:
         """Units of work."""
         return tiling_scalar(self.label("items"))

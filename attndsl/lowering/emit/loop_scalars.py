@@ -3,7 +3,7 @@
 Scalar names (all ``int64``), in the order they come into being inside a kernel:
 
     item      unit of work of a block: a task and a key range
-    task, split               what an item stands for
+    task, split               what an item stands for, split by split
     batch, kvHead             the task's batch row and key/value head
     firstHead, heads          its query heads; firstQuery, queries: its query positions
     taskRows                  its rows, heads * queries; rowFractals: fractals of 16 rows that they fill

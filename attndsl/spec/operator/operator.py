@@ -54,6 +54,7 @@ class Operator(Declarations):
         self._graphs: dict[tuple[object, ...], Graph] = {}
         self._modes: Modes[Operator] = Modes()
         self.files_read: tuple[Path, ...] = ()
+        self._declared_for: Device | None = None
         """The files that its spec was loaded from; none for an operator that no file declares."""
 
     @cached_property
@@ -236,11 +237,17 @@ class Operator(Declarations):
 
     def _on(self, device: Device, of: Operator | None) -> Operator:
         other = copy(self)
-        other.device = device
+        other.device, other._declared_for = device, self._declared_for or self.device
         vars(other).pop("content_key", None)  # of the other device
         modes = {value: mode._on(device, other) for value, mode in self._modes.operators.items()}
         other._modes = replace(self._modes, operators=modes, of=of)
         return other
+
+    @property
+    def device_option(self) -> str:
+        """What commands say of the device: nothing where it is the target of the spec."""
+        moved = self._declared_for is not None and self.device is not self._declared_for
+        return f" --device {self.device.name}" if moved else ""
 
     @property
     def spec(self) -> str:

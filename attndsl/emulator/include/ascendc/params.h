@@ -318,7 +318,7 @@ struct LoadDataRepeatParam {
 };
 
 struct FixpipeConfig {
-  constexpr FixpipeConfig(CO2Layout formatIn) : format(formatIn) {}
+  constexpr FixpipeConfig(CO2Layout formatIn, bool isToUBIn = false) : format(formatIn), isToUB(isToUBIn) {}
   CO2Layout format;
   bool isToUB = false;  // of other chips
 };

@@ -181,9 +181,12 @@ class GlobalTensor {
     if (p.memory) attnemu::scalar_store(p, detail::bits_of_value(value), sizeof(T), "SetValue", at);
   }
   detail::Element<GlobalTensor> operator()(uint64_t offset, attnemu::SourceLine at = attnemu::SourceLine::here()) const { return {*this, offset, at}; }
-  // Values are the same either way; that it passes by L2 is not in the timeline.
+  // Values are the same either way; what is read from the array passes by L2 in the timeline, on all cores.
   template <CacheRwMode mode = CacheRwMode::RW>
-  void SetL2CacheHint(CacheMode) {}
+  void SetL2CacheHint(CacheMode hint) {
+    attnemu::Memory* m = attnemu::machine->find_region(pointer_);
+    if (m && mode != CacheRwMode::WRITE) m->passes_by = hint == CacheMode::CACHE_MODE_DISABLE;
+  }
 
  private:
   T* moved(uint64_t offset) const { return pointer_ + detail::bytes_of<T>(offset) / sizeof(T); }

@@ -22,6 +22,7 @@ struct Rates {
   double l2_bytes = 0;        // what L2 holds
   double hbm = 0;             // most bytes a cycle of all cores together from and to memory
   double miss = 0;            // most bytes a cycle of one core that L2 does not have
+  double miss_write = 0;      // most bytes a cycle of one core into lines that L2 does not have
   double atomic = 0;          // times that a byte added to global memory passes L2
   double accumulate = 0;      // cycles by which a product that adds to what L0C holds takes longer
   double bank = 0;            // cycles a row of a group of UB banks is taken

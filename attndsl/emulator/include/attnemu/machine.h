@@ -1,10 +1,9 @@
 // The whole device as one kernel launch sees it: cores, global memory, findings, the scheduler of core tasks.
 #pragma once
-#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -74,9 +73,9 @@ class Machine {
   void wait_until(const std::function<bool()>& holds, std::string text, const SourceLine& at);
   // Called by a core's task before it moves global memory from cycle `start` on: gives way to the cores that are behind
   // it, so that the memories that all share are taken in the order of time.
-  void pace(double start) { if (start > horizon_) give_way(start); }
+  void pace(double start);
   // A core that waited can go on from cycle `when`.
-  void awaken(double when) { horizon_ = std::min(horizon_, when + kAhead); }
+  void awaken(double when);
   // Gives way to every other core that can run: a core that polls memory.
   void yield(const SourceLine& at);
   std::map<const uint8_t*, SoftWord> soft_words;  // by host address
@@ -97,9 +96,9 @@ class Machine {
   struct Impl;
 
  private:
+  static constexpr double kNever = HUGE_VAL;
   static constexpr double kAhead = 64;  // cycles by which a core may be ahead of others that could run
-  double horizon_ = std::numeric_limits<double>::infinity();  // the running core gives way before it gets further
-  void give_way(double start);
+  double horizon_ = kNever;  // the running core gives way before it gets further
   size_t next_core(const std::vector<size_t>& ready);
   size_t cores_;
   std::vector<Site> sites_;

@@ -26,6 +26,7 @@ struct Memory {
   bool output = false;            // undefined bytes stored here are findings
   bool written = false;
   bool constant = false;          // tables of the program itself
+  bool passes_by = false;         // global memory: lines that are read do not stay in the cache of all cores
   bool real = false;              // global memory: holds values also where only time is followed
   uint64_t read_bytes = 0, write_bytes = 0;
   uint64_t fetched_bytes = 0;     // global memory: read from behind L2

@@ -21,17 +21,21 @@ struct CachedLines {
 // those needed again in the meantime once more to the end. A line that is written needs no fetch.
 class SharedCache {
  public:
-  explicit SharedCache(double bytes) : room_(static_cast<uint64_t>(bytes) / kLine) {}
+  explicit SharedCache(double bytes);
   // Uses the lines under `e`: the number of those that were not there.
   uint64_t use(CachedLines& lines, const Extent& e, bool writes);
+  // The same where those that are not there do not come in.
+  uint64_t look(CachedLines& lines, const Extent& e);
   // Written lines that went to memory since this was last asked.
   uint64_t take_evicted();
 
  private:
+  enum class Use : uint8_t { Read, Write, Look };
   struct Word { CachedLines* lines; uint64_t index; };
   uint64_t room_, held_ = 0, evicted_ = 0;  // lines
   std::deque<Word> waiting_;
-  uint64_t use_word(CachedLines& lines, uint64_t index, uint64_t mask, bool writes);
+  uint64_t count(CachedLines& lines, const Extent& e, Use how);
+  uint64_t use_word(CachedLines& lines, uint64_t index, uint64_t mask, Use how);
   void evict();
 };
 

@@ -54,8 +54,8 @@ struct Span {
 class CoreTime {
  public:
   // Global memory an instruction moves: `missed` bytes of the `read` ones are not in L2, and wherever they went to memory
-  // for it, `evicted` bytes that others had written.
-  struct Moved { double bytes = 0, read = 0, missed = 0, evicted = 0; };
+  // for it, `evicted` bytes that others had written; `placed` bytes that it writes find no line there.
+  struct Moved { double bytes = 0, read = 0, missed = 0, evicted = 0, placed = 0; };
   void execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at);
   // An instruction that the checks refused still takes its place in the queue.
   void refuse(const Core& c, Pipe p) { hand_over(c, p); }
@@ -70,7 +70,7 @@ class CoreTime {
   double scalar() const { return scalar_.at; }
   const Instant& now() const { return scalar_; }
   // When the next instruction of a pipe starts at the earliest.
-  double next_start(Pipe p) const { return scalar_.at > pipes_[static_cast<int>(p)].free.at ? scalar_.at : pipes_[static_cast<int>(p)].free.at; }
+  double next_start(Pipe p) const;
   const Instant& end() const;
   double active(Pipe p) const { return pipes_[static_cast<int>(p)].active; }
   double busy(Pipe p) const { return pipes_[static_cast<int>(p)].busy; }
@@ -80,7 +80,7 @@ class CoreTime {
   Instant scalar_;
   PipeTime& pipe(Pipe p) { return pipes_[static_cast<int>(p)]; }
   static double occupied(const Work& w, double per_unit, double missed);
-  void note_conflict(const Work& w, double cycles, const char* what, const SourceLine& at);
+  static void note_conflict(const Work& w, double cycles, const SourceLine& at);
   static double pass(const Moved& moved, double first, double end);
   const Instant& hand_over(const Core& c, Pipe p);
   void hold(const Core& c, Pipe p, const Instant& when, Op op, const char* what, const SourceLine& at);
