@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TypeVar
 
@@ -33,3 +33,34 @@ def kept(find: Callable[[_Owner], _Fact]) -> Callable[[_Owner], _Fact]:
         return found
 
     return fact
+
+
+def kept_upwards(
+    operands: Callable[[_Owner], Iterable[_Owner]],
+) -> Callable[[Callable[[_Owner], _Fact]], Callable[[_Owner], _Fact]]:
+    """As :func:`kept`, for a fact that rests on the same fact of ``operands``: these are found first, without
+    recursion, since chains of objects may be long."""
+
+    def decorated(find: Callable[[_Owner], _Fact]) -> Callable[[_Owner], _Fact]:
+        name = find.__qualname__
+
+        def known(owner: _Owner) -> bool:
+            return name in vars(owner).get(FACTS, ())
+
+        @wraps(find)
+        def fact(owner: _Owner) -> _Fact:
+            open_ = [] if known(owner) else [owner]
+            while open_:
+                missing = [each for each in operands(open_[-1]) if not known(each)]
+                if missing:
+                    open_ += missing
+                    continue
+                each = open_.pop()
+                if not known(each):
+                    vars(each).setdefault(FACTS, {})[name] = find(each)
+            found: _Fact = vars(owner)[FACTS][name]
+            return found
+
+        return fact
+
+    return decorated

@@ -67,10 +67,12 @@ def fork_map(
     if count < 2 or sys.platform != "linux" or threading.active_count() > 1 or _work is not None:
         yield from map(function, items)
         return
+    import ctypes  # noqa: F401 - here, once: forked workers have it then
+
     _work = _Work(function, items)
     try:
         fork = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(count, fork, _end_with, (os.getpid(),)) as pool:
+        with ProcessPoolExecutor(count, fork, end_with_parent, (os.getpid(), signal.SIGKILL)) as pool:
             running = [pool.submit(_run, number) for number in range(len(items))]
             try:
                 for item, job in zip(items, running, strict=True):
@@ -86,11 +88,11 @@ def fork_map(
         _work = None
 
 
-def _end_with(parent: int) -> None:
-    """Let a worker end with the process that forked it, also where that is killed."""
+def end_with_parent(parent: int, by: signal.Signals) -> None:
+    """Let a worker end by a signal when the process that forked it ends, also where that is killed."""
     import ctypes
 
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
     if os.getppid() != parent:  # it ended before it was asked to tell
         os._exit(1)
 

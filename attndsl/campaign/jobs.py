@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import ctypes
 import json
 import multiprocessing
 import os
@@ -32,13 +31,11 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from attndsl.base.errors import UserError
-from attndsl.base.jobs import worker_count
+from attndsl.base.jobs import end_with_parent, worker_count
 from attndsl.reference.threads import limit_threads
 
 _LOSSES = 3
 """Losses of workers in a row, with nothing finished between, after which a campaign gives up."""
-_END_WITH_PARENT = 1
-"""PR_SET_PDEATHSIG of Linux."""
 
 
 class WorkersLost(UserError, RuntimeError):
@@ -303,9 +300,7 @@ def _guarded(job: Job) -> Any:
 def _begin(parent: int) -> None:
     """A worker ends with its parent, leaves interrupts to it, and works with one thread."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGTERM)
-    if os.getppid() != parent:  # it died before
-        os._exit(1)
+    end_with_parent(parent, signal.SIGTERM)
     limit_threads(1)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # imported where a table is printed: records only count
     from rich.console import Console
     from rich.table import Table
 
+_HEAD_SIZE = "padded_head_size"
 PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
 
 
@@ -43,10 +44,13 @@ class BackendResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One case with what each backend made of it. ``mode``: the operator that took the call; ``bucket``: the
-    head size the kernel is made for; ``source``: the operator's name, or the spec file as it was given;
-    ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are integers;
-    ``options``: of the command that runs the case again, beyond seed and number."""
+    """One case with what each backend made of it.
+
+    ``source``: the operator's name, or the spec file as it was given; ``mode``: the operator that took the
+    call; ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are
+    integers; ``padded_head_size``: the head size the kernel is made for; ``options``: of the command that
+    runs the case again, beyond seed and number.
+    """
 
     operator: str
     source: str
@@ -58,7 +62,7 @@ class Row:
     features: tuple[str, ...]
     dtype: str
     computes_in: str
-    bucket: int
+    padded_head_size: int
     data: str
     work: Work
     results: tuple[BackendResult, ...]
@@ -131,17 +135,18 @@ class Verification:
         return dict(Counter(result.status for _, result in self._of(backend)))
 
     def checked(self, backend: str) -> dict[str, dict[str, int]]:
-        """Cases that passed, by dtype, head-size bucket, feature and kind of data."""
-        groups: dict[str, Counter[str]] = {key: Counter() for key in ("dtype", "bucket", "feature", "data")}
+        """Cases that passed, by dtype, padded head size, feature and kind of data."""
+        keys = ("dtype", _HEAD_SIZE, "feature", "data")
+        groups: dict[str, Counter[str]] = {key: Counter() for key in keys}
         for row, result in self._of(backend):
             if result.status == PASS:
                 groups["dtype"][row.dtype] += 1
-                groups["bucket"][str(row.bucket)] += 1
+                groups[_HEAD_SIZE][str(row.padded_head_size)] += 1
                 groups["data"][row.data] += 1
                 groups["feature"].update(row.tensors or ("none",))
         return {
             key: dict(
-                sorted(group.items(), key=lambda item: (len(item[0]) if key == "bucket" else 0, item[0]))
+                sorted(group.items(), key=lambda item: (len(item[0]) if key == _HEAD_SIZE else 0, item[0]))
             )
             for key, group in groups.items()
         }
@@ -285,7 +290,9 @@ class Verification:
             yield f"{backend}: {total}"
             for key, group in self.checked(backend).items():
                 if group:
-                    yield f"    {key}: " + ", ".join(f"{name} {count}" for name, count in group.items())
+                    yield f"    {key.replace('_', ' ')}: " + ", ".join(
+                        f"{name} {count}" for name, count in group.items()
+                    )
             for dtype, found in self.worst(backend).items():
                 yield (
                     f"    worst {dtype}: {found['error']:.2f} of the tolerance, MARE {found['mare']:.2f},"

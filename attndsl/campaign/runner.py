@@ -196,7 +196,7 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         features=features_of(case, call),
         dtype=call.dtype,
         computes_in=benchmark.io_dtype(call).name,
-        bucket=call.operator.device.architecture.whole_fractals(extents.get("D", 1)),
+        padded_head_size=call.operator.device.architecture.whole_fractals(extents.get("D", 1)),
         data=case.data,
         work=work_of(case.space, call),
         results=results,

@@ -11,6 +11,7 @@ import sys
 import click
 
 from attndsl import __version__
+from attndsl.base.garbage import seldom_collected
 from attndsl.cli.call_commands import profile, run
 from attndsl.cli.command_frame import PROGRAM, run_command
 from attndsl.cli.command_options import Commands
@@ -39,7 +40,9 @@ for _each in COMMANDS:
 
 def main() -> None:
     """Run the command of ``sys.argv`` and end with its exit code."""
-    sys.exit(run_command(cli, sys.argv[1:]))
+    with seldom_collected():
+        code = run_command(cli, sys.argv[1:])
+    sys.exit(code)
 
 
 if __name__ == "__main__":

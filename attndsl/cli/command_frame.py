@@ -32,7 +32,7 @@ from attndsl.base.errors import AttnDslError, InternalError, UserError, error_te
 
 OK, FAILED, WRONG_USAGE, DEFECT, INTERRUPTED, CLOSED_PIPE, TERMINATED = 0, 1, 2, 3, 130, 141, 143
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the JSON documents; another number when a key is renamed, removed or changes its meaning."""
 PROGRAM, COMPLETION_VARIABLE = "attndsl", "_ATTNDSL_COMPLETE"
 

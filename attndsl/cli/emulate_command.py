@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from attndsl.cli.command_frame import FAILED, answer
-from attndsl.cli.command_options import command, json_option
+from attndsl.cli.command_options import command, device_option, json_option
 from attndsl.cli.command_values import Decimal, Place
 
 
@@ -27,6 +27,8 @@ from attndsl.cli.command_values import Decimal, Place
 @click.option("--timeout", default=300.0, show_default=True, type=Decimal(0.1, 1e7), metavar="SECONDS")
 @click.option("--memory", default=16.0, show_default=True, type=Decimal(0.5, 1 << 20), metavar="GIB")
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
+@click.option("--timing", is_flag=True, help="time alone: no data is computed or moved, and none is checked")
+@device_option
 @json_option
 def emulate(
     file: Path,
@@ -38,6 +40,8 @@ def emulate(
     timeout: float,
     memory: float,
     trace: Path | None,
+    timing: bool,
+    device: str | None,
     as_json: bool,
 ) -> None:
     """Compile and run an AscendC program with its own host main, with every check on.
@@ -45,19 +49,23 @@ def emulate(
     ARGS are the program's own, behind -- when one of ours has the same name. It runs in the current folder.
     """
     from attndsl.emulator.program import FOREIGN, build_program
+    from attndsl.target import device as device_named
 
     program = build_program(file, sources=sources, include_dirs=include_dirs, defines=defines)
     result = program.run(
         args,
-        knobs=replace(FOREIGN, auto_sync=auto_sync == "on", clean_at_end=auto_sync == "on"),
+        knobs=replace(FOREIGN, auto_sync=auto_sync == "on", clean_at_end=auto_sync == "on", timing=timing),
         timeout=timeout,
         memory=int(memory * (1 << 30)),
         capture=as_json,
         trace=trace,
+        device=None if device is None else device_named(device),
     )
     if as_json:
         answer(**result.to_json())
     else:
+        for line in result.times() if timing else ():
+            click.echo(line)
         for finding in result.findings:
             click.echo(str(finding))
         if result.error or result.exit_code:

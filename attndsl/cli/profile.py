@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from attndsl.base.errors import UserError
 from attndsl.cli.shape_conflicts import default_in_the_way, rules_in_the_way
-from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.compiler.prepare_launch import prepare
+from attndsl.emulator import Knobs
 from attndsl.emulator.report import Report
 from attndsl.execute.execute import execute
 from attndsl.expr import Load, Symbol
@@ -30,11 +31,9 @@ from attndsl.verify.space.solve import nearest, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, WORKLOAD, Values, fill_of
 
-CALIBRATION = "uncalibrated"
-"""How well predictions agree with hardware: nothing was compared yet."""
-MOST_ELEMENTS = 1 << 29
-MOST_SCORES = 1 << 34
-"""Elements of a tensor, and scores, that a profile takes at most: every one is computed with."""
+MOST_ELEMENTS = 1 << 33
+MOST_SCORES = 1 << 40
+"""Elements of a tensor, and scores, that a profile takes at most: sizes of calls that a device takes."""
 
 _TRIES = 10
 
@@ -49,7 +48,10 @@ class Profile:
 
     ``bounds``: what each resource would take alone if it never waited: the pipes of the kind of core that has
     most of them busy, L2 for all bytes, memory for the bytes behind it. ``busy``: share of the time that the
-    pipes of a kind of core are busy.
+    pipes of a kind of core are busy. ``worst``: the time if what is unknown is as bad as it may be.
+    ``cube``: share of the part's cube that products take whose operands fill their fractals.
+    ``critical_path``: what the time went to along the chain of events that ends last. ``bank_conflicts``:
+    cycles of all cores by line of the kernel that vector instructions took longer.
     """
 
     operator: str
@@ -58,8 +60,15 @@ class Profile:
     sizes: Mapping[str, int]
     cores: tuple[int, int, int]
     time: float
+    worst: float
     bounds: Mapping[str, float]
     busy: Mapping[str, Mapping[str, float]]
+    bytes: Mapping[str, int]
+    read_by_tensor: Mapping[str, int]
+    cube: float
+    critical_path: Mapping[str, float]
+    bank_conflicts: Mapping[str, float]
+    schedule: Mapping[str, int | str]
 
     @property
     def limit(self) -> str:
@@ -71,6 +80,22 @@ class Profile:
         """The share of the time that this resource would need alone."""
         return self.bounds[self.limit] / self.time if self.time else 0.0
 
+    def hbm(self) -> dict[str, float]:
+        """Bytes read from memory as shares of what the time allowed, and R in bytes a second.
+
+        R is the smaller of what memory was measured to give and what the load paths of all cube cores take;
+        ``of_peak`` is of the rate that documents quote.
+        """
+        device = self.device
+        r = min(device.memory_bandwidth.value, device.aic * device.rates["miss"].value * device.clock)
+        a_second = self.bytes["hbm_read"] / (self.time * 1e-6) if self.time else 0.0
+        shares = {
+            "of_r": r,
+            "of_memory": device.memory_bandwidth.value,
+            "of_peak": device.memory_peak.value,
+        }
+        return {"r": r, **{name: round(a_second / rate, 4) for name, rate in shares.items()}}
+
     def to_json(self) -> dict[str, Any]:
         """The document of ``attndsl profile --json``."""
         return {
@@ -80,12 +105,20 @@ class Profile:
             "sizes": dict(self.sizes),
             "cores": list(self.cores),
             "predicted_microseconds": self.time,
+            "worst_microseconds": self.worst,
             "launch_microseconds": self.device.launch_microseconds,
             "bounds_microseconds": dict(self.bounds),
             "limited_by": self.limit,
             "attained": round(self.attained, 4),
             "busy_share": {kind: dict(pipes) for kind, pipes in self.busy.items()},
-            "calibration": CALIBRATION,
+            "cube_utilization": round(self.cube, 4),
+            "hbm_utilization": self.hbm(),
+            "bytes": {**self.bytes, "hbm_read_by_tensor": dict(self.read_by_tensor)},
+            "bank_conflict_cycles": round(sum(self.bank_conflicts.values()), 2),
+            "bank_conflict_cycles_by_line": dict(self.bank_conflicts),
+            "critical_path": dict(self.critical_path),
+            "schedule": dict(self.schedule),
+            "calibration_error": dict(self.device.calibration_error),
         }
 
     def lines(self) -> Iterator[str]:
@@ -95,26 +128,49 @@ class Profile:
         yield f"{self.kernel}: {sizes}"
         yield f"    on {blocks} blocks of {cubes} AIC and {vectors} AIV of {self.device.title}"
         launch = self.device.launch_microseconds
-        yield f"    predicted {self.time:.1f} us ({CALIBRATION}); a launch adds about {launch:g}"
+        yield f"    predicted {self.time:.1f} us, at worst {self.worst:.1f}; a launch adds about {launch:g}"
         yield f"    {self.attained:.0%} of what {self.limit} allows; at best, by resource:"
         for name, bound in sorted(self.bounds.items(), key=lambda item: -item[1]):
             yield f"        {name:12} {bound:10.1f} us"
         for kind, pipes in self.busy.items():
             shares = ", ".join(f"{pipe} {share:.0%}" for pipe, share in pipes.items() if share >= 0.005)
             yield f"    busy {kind}: {shares}"
+        hbm = self.hbm()
+        yield (
+            f"    {self.cube:.1%} of the cube; {self.bytes['hbm_read'] / 1e6:.1f} MB from memory, "
+            f"{hbm['of_r']:.1%} of the {hbm['r'] / 1e12:.2f} TB/s that loads reach, "
+            f"{hbm['of_peak']:.1%} of the peak"
+        )
+        path = sorted(self.critical_path.items(), key=lambda item: -item[1])
+        yield "    on the critical path: " + ", ".join(f"{what} {us:.1f} us" for what, us in path[:6])
+        conflicts = sum(self.bank_conflicts.values())
+        if conflicts:
+            where, most = max(self.bank_conflicts.items(), key=lambda item: item[1])
+            yield f"    bank conflicts: {conflicts:.0f} cycles of all cores, {most:.0f} of them at {where}"
+        known = self.device.calibration_error
+        error = known["instructions"]
+        yield (
+            f"    calibration: {error['keys']} instructions and types are off by {error['median']:.1%} "
+            f"(median), {error['p95']:.1%} (95th percentile) on sizes left out of the fit"
+        )
+        yield "    unknown: " + "; ".join(known["unknown"])
 
 
 def profile_call(call: Call, *, cores: int | None = None, trace: Path | None = None) -> Profile:
-    """Runs the call's kernel on the emulator and reads its timeline; ``cores``: blocks at most, None: all.
+    """Runs the call's kernel on the emulator without data and reads its timeline.
+
+    ``cores``: blocks at most, None: all.
 
     Raises:
-        FindingsError: the checks found a defect in the kernel.
+        FindingsError: the checks that need no data found a defect in the kernel.
         ScheduleError: the operator has no kernel for the call.
     """
     launch = prepare(call, cores)
-    report = execute(launch, trace=trace)
+    report = execute(launch, Knobs(timing=True), trace=trace)
     report.raise_for_findings()
     counters, counts, device = report.counters, _core_counts(report), launch.compiled.program.device
+    worst = execute(launch, Knobs(timing=True), costs=device.worst_costs)
+    total = max(counters["total_cycles"], 1e-9)
     return Profile(
         operator=call.operator.name,
         device=device,
@@ -125,11 +181,25 @@ def profile_call(call: Call, *, cores: int | None = None, trace: Path | None = N
         bounds=_bounds(report, device),
         busy={
             kind: {
-                pipe: round(cycles / max(counters["total_cycles"] * counts[kind], 1e-9), 4)
+                pipe: round(cycles / (total * counts[kind]), 4)
                 for pipe, cycles in counters["busy_by_core"][kind].items()
             }
             for kind in counts
         },
+        worst=max(float(worst.counters["microseconds"]), float(counters["microseconds"])),
+        bytes={
+            "hbm_read": int(counters["memory_read_bytes"]),
+            "hbm_write": int(counters["memory_bytes"] - counters["memory_read_bytes"]),
+            "l2_read": sum(counters["gm_read_bytes"].values()),
+            "l2_write": sum(counters["gm_write_bytes"].values()),
+        },
+        read_by_tensor={name: size for name, size in counters["memory_read_by_tensor"].items() if size},
+        cube=counters["product_cycles"] / (total * device.aic),
+        critical_path={
+            what: device.microseconds(cycles) for what, cycles in counters["critical_path"].items() if cycles
+        },
+        bank_conflicts=counters["bank_conflicts"],
+        schedule=asdict(launch.compiled.schedule),
     )
 
 
@@ -323,6 +393,20 @@ def _normal(space: CaseSpace) -> dict[str, Any]:
     return {FILL: "normal", WORKLOAD: "any", **{fill_of(spec.name): "full" for spec in space.integers}}
 
 
+class _LongRows(Integers):
+    """Rows as long as the case allows; where rows share keys, all do, spread over the groups."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        groups = self.extents.get("G", 0)
+        for name, rows in self.rows.items():
+            axis = self.space.measures.get(name, "")
+            if axis == "G" and groups:
+                rows[:] = np.arange(rows.size) * groups // max(rows.size, 1)
+            elif axis == "T" and groups:
+                rows[:] = self.longest[name][:] = self.extents["T"] + self.extents.get("U", 0)
+
+
 def _find(
     operator: Operator, space: CaseSpace, wanted: Mapping[str, Any], tries: int = _TRIES
 ) -> Call | None:
@@ -333,11 +417,11 @@ def _find(
         assignment = solve(space, rng, pins, walks=4)
         if assignment is None or any(assignment.get(name) != value for name, value in pins.items()):
             continue
-        integers = Integers(space, assignment, rng).solve()
+        integers = _LongRows(space, assignment, rng).solve()
         if integers is None:
             continue
         try:
-            return operator.bind(**Filler(space, assignment, integers, rng).arguments())
+            return Filler(space, assignment, integers, rng).outline()
         except CallError:
             continue  # a constraint over elements: another try
     return None

@@ -24,6 +24,7 @@ from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization, settings_of
 from attndsl.passes.pass_manager import PASSES, run_passes
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import Architecture
 from attndsl.tile.program import Program
@@ -108,12 +109,12 @@ def _smaller(
     return smaller(schedule, stated, architecture)
 
 
-def _stated(operator: Operator, required: tuple[RequiredOption, ...]) -> dict[str, object]:
+def _stated(operator: Contract, required: tuple[RequiredOption, ...]) -> dict[str, object]:
     """The author's choices, but for those that the computation makes."""
     return {**operator.schedule_choices, **{choice.name: choice.value for choice in required}}
 
 
-def _recognized(operator: Operator, specialization: Specialization) -> tuple[Computation, KernelSignature]:
+def _recognized(operator: Contract, specialization: Specialization) -> tuple[Computation, KernelSignature]:
     signature = signature_of(operator, specialization)
     settings = settings_of(operator, specialization)
     computation = recognize(operator.graph(signature.present, settings).outputs)
@@ -125,7 +126,7 @@ def _recognized(operator: Operator, specialization: Specialization) -> tuple[Com
 
 
 @lru_cache(maxsize=256)
-def signature_of(operator: Operator, special: Specialization) -> KernelSignature:
+def signature_of(operator: Contract, special: Specialization) -> KernelSignature:
     """The operator's part of a lowering; described once a process, every launch asks for it."""
     return kernel_signature_of(
         operator,

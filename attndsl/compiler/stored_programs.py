@@ -66,6 +66,12 @@ def entry_name(operator: Operator, special: Specialization) -> str | None:
     return f"programs/{key}"
 
 
+def is_stored(operator: Operator, special: Specialization) -> bool:
+    """Whether the disk has the compiled specialization."""
+    name = entry_name(operator, special)
+    return name is not None and find_entry(name) is not None
+
+
 def write_program(folder: Path, compiled: Compiled) -> None:
     """Store all of a compilation but its operator."""
     (folder / _FILE).write_bytes(parts_of(compiled))

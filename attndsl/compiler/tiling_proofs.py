@@ -20,12 +20,12 @@ from attndsl.expr.interval_rules import Range
 from attndsl.expr.proofs import Facts, Prover, common_factors, divisors, equal
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.signature.host_scalars import CORES, dimension, fold_name, layout_choice, length_count
-from attndsl.lowering.signature.specialization import Specialization, kernel_inputs
+from attndsl.lowering.signature.specialization import Specialization, decisions_of, kernel_inputs
 from attndsl.lowering.signature.tensor_layouts import legal_layouts
 from attndsl.lowering.signature.window_bounds import parameter_ranges
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.tile.buffers import item_bytes
 from attndsl.tile.program import tiling_field_ref
 
@@ -58,7 +58,7 @@ class FieldProof:
 
 
 @lru_cache(maxsize=256)
-def prove_tiling(operator: Operator, special: Specialization) -> tuple[FieldProof, ...]:
+def prove_tiling(operator: Contract, special: Specialization) -> tuple[FieldProof, ...]:
     """The proofs of all tiling fields of a kernel, in the struct's order."""
     compiled = compiled_for(operator, special)
     cases = [_proofs(compiled, facts) for facts in _cases(contract_facts(compiled))]
@@ -123,13 +123,11 @@ def contract_facts(compiled: Compiled) -> Facts:
     """What holds of the sizes and parameters of every call that the kernel may get."""
     operator, special = compiled.operator, compiled.specialization
     present = kernel_inputs(operator, special.features)
-    settings = {name: value for name, value in special.settings if isinstance(value, int)}
     ranges: dict[Expr, Range] = {}
     for name, (low, high) in parameter_ranges(operator).items():
         if isinstance(low, int | float):
-            value = settings.get(name)
-            whole = max(low, INT64[0]), min(high, INT64[1])
-            ranges[Symbol(name)] = whole if value is None else (value, value)
+            ranges[Symbol(name)] = max(low, INT64[0]), min(high, INT64[1])
+    bounded = {symbol.name for symbol in ranges if isinstance(symbol, Symbol)}
     ranges[CORES] = (1, operator.device.aic)
     for spec in operator.tensors:
         ranges[layout_choice(spec.name)] = (0, max(len(spec.layouts) - 1, 0))
@@ -143,12 +141,15 @@ def contract_facts(compiled: Compiled) -> Facts:
     for rule in _plain_rules(operator):
         if rule.when is None:
             facts = facts.given(rule.condition)
+    for condition, holds in decisions_of(operator, special):  # its settings stand for all that decide so
+        if condition.symbols() <= bounded:
+            facts = facts.given(condition, holds)
     for expr, most in _memory(compiled, present):
         facts = facts.bounded(expr, 0, most)
     return replace(facts, sizes=dict(_strides(compiled, present)))
 
 
-def _plain_rules(operator: Operator) -> Iterator[Constraint]:
+def _plain_rules(operator: Contract) -> Iterator[Constraint]:
     """The constraints that a call must keep and that speak of no index."""
     return (rule for rule in operator.constraints if not rule.over and not issubclass(rule.error, Warning))
 
@@ -202,7 +203,7 @@ def _elements(spec: TensorSpec, compiled: Compiled, present: frozenset[str]) -> 
     return [product(layout.shape()) for layout in legal_layouts(spec, present, chosen)]
 
 
-def print_proofs(operator: Operator, special: Specialization) -> str:
+def print_proofs(operator: Contract, special: Specialization) -> str:
     """The tiling fields with the ranges that are proved, one a line, and below what could not be proved."""
     proofs = prove_tiling(operator, special)
     width = max(len(proof.name) for proof in proofs)

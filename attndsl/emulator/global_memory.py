@@ -37,6 +37,9 @@ class Argument:
     scratch: bool = False
 
 
+_SMALL = 1 << 20
+
+
 @dataclass(frozen=True)
 class _Slot:
     """One array in the file; `argument`: its address is passed to the kernel."""
@@ -47,6 +50,14 @@ class _Slot:
     scratch: bool
     argument: bool
     offset: int
+
+    @property
+    def real(self) -> bool:
+        """Whether its numbers may steer a kernel: those of a launch that is only timed are filled in."""
+        if self.array is None or self.scratch:
+            return False
+        steers = self.array.dtype.kind in "iu" and self.array.dtype.itemsize >= 4
+        return steers or self.array.nbytes <= _SMALL
 
 
 def list_words(shapes: Sequence[tuple[int, ...]], addresses: Sequence[int]) -> npt.NDArray[np.uint64]:
@@ -65,13 +76,14 @@ def list_words(shapes: Sequence[tuple[int, ...]], addresses: Sequence[int]) -> n
     return np.array([*words, *addresses], np.uint64)
 
 
-def folder_for(args: Sequence[Argument]) -> str | None:
+def folder_for(args: Sequence[Argument], *, timing: bool = False) -> str | None:
     """A folder whose file system takes the arrays: shared memory, or the one for temporary files (None).
 
+    ``timing``: large arrays are never filled in, and take no room.
     Raises `LaunchError` when the arrays fit in neither, naming the largest: writing them would kill us.
     """
     sizes = {arg.name: _bytes_of(arg) for arg in args}
-    total = sum(sizes.values())
+    total = sum(min(size, _SMALL) if timing else size for size in sizes.values())
     if os.access("/dev/shm", os.W_OK) and total < min(_free("/dev/shm"), _available_memory()):
         return "/dev/shm"
     room = _free(tempfile.gettempdir())
@@ -108,9 +120,12 @@ def _available_memory() -> int:
 
 
 class GlobalMemory:
-    """Global memory of a launch: a file of all arrays, each on its own pages with a gap behind it."""
+    """Global memory of a launch: a file of all arrays, each on its own pages with a gap behind it.
 
-    def __init__(self, path: Path, args: Sequence[Argument], poison: int) -> None:
+    ``timing``: arrays whose numbers steer nothing stay holes of the file.
+    """
+
+    def __init__(self, path: Path, args: Sequence[Argument], poison: int, *, timing: bool = False) -> None:
         self.path = path
         self.bytes = PAGE
         self._slots: list[_Slot] = []
@@ -124,7 +139,7 @@ class GlobalMemory:
             file.truncate(self.bytes)
             self._map = mmap.mmap(file.fileno(), self.bytes)
         for slot in self._slots:
-            if slot.array is None or slot.array.size == 0:
+            if slot.array is None or slot.array.size == 0 or (timing and not slot.real):
                 continue
             if slot.scratch:
                 raw = np.frombuffer(self._map, np.uint8, slot.array.nbytes, slot.offset)
@@ -169,7 +184,7 @@ class GlobalMemory:
         for slot in self._slots:
             size = 0 if slot.array is None else slot.array.nbytes
             defined = not (slot.output or slot.scratch)
-            flags = (slot.array is None, slot.output, defined, slot.argument)
+            flags = (slot.array is None, slot.output, defined, slot.argument, slot.real)
             lines.append(
                 f"array {slot.offset} {size} {' '.join(str(int(flag)) for flag in flags)} {slot.name}"
             )

@@ -187,6 +187,8 @@ class Kernel:
     ) -> Report:
         """Run the kernel on `blocks` blocks with `args` in the order of its parameters.
 
+        With the knob `timing` no array is updated.
+
         `kind` overrides the kernel's own KERNEL_TASK_TYPE; one of `KINDS`. The arrays are updated in
         place. `trace`: a file for the predicted timeline, to be opened in Perfetto. `costs`: lines of
         `attndsl.target.costs.cost_lines` other than the device's own. `device`: the one whose time is
@@ -199,9 +201,11 @@ class Kernel:
             raise LaunchError(f"blocks is {blocks}; at least 1 is needed")
         if kind is not None and kind not in KINDS:
             raise LaunchError(f"kind {kind!r} is none of {', '.join(KINDS)}")
-        with tempfile.TemporaryDirectory(prefix="attndsl-", dir=folder_for(args)) as name:
+        knobs = knobs or Knobs()
+        place = folder_for(args, timing=knobs.timing)
+        with tempfile.TemporaryDirectory(prefix="attndsl-", dir=place) as name:
             folder = Path(name)
-            memory = GlobalMemory(folder / "data", args, (knobs or Knobs()).poison)
+            memory = GlobalMemory(folder / "data", args, knobs.poison, timing=knobs.timing)
             limit = _MEMORY_LIMIT + memory.bytes
             request = [f"blocks {blocks}", f"entry {self.entry}", f"report {folder / 'report.json'}"]
             request += [
@@ -216,11 +220,12 @@ class Kernel:
             request += [f"source_dir {self.source_dir}/"] if self.source_dir else []
             request += memory.request()
             for field in dataclasses.fields(Knobs):
-                request.append(f"knob {field.name} {int(getattr(knobs or Knobs(), field.name))}")
+                request.append(f"knob {field.name} {int(getattr(knobs, field.name))}")
             (folder / "request").write_text("\n".join(request) + "\n")
             self._execute(folder, timeout, limit)
             data = json.loads((folder / "report.json").read_text())
-            memory.copy_back(data["arrays"])
+            if not knobs.timing:
+                memory.copy_back(data["arrays"])
             if trace is not None:
                 write_trace(folder / "trace", Path(trace), device.clock)
         return report_of(data, device)

@@ -13,10 +13,12 @@ class Knobs:
     """
 
     seed: int = 0
-    """Order in which runnable cores are continued; 0 takes the lowest index first."""
+    """Which core goes on among those that are as good as level in time; 0 takes the lowest index. Cores
+    behind in time always go first."""
     auto_sync: bool = False
     """The compiler's automatic synchronisation on the vector core (``--cce-auto-sync``): barriers between
-    vector instructions, events between the scalar unit's accesses and the pipes V, MTE2 and MTE3."""
+    vector instructions, events between the scalar unit's accesses and the pipes V, MTE2 and MTE3. A barrier
+    takes its time where an instruction needs or replaces the result of an earlier one."""
     flags_count: bool = False
     """A flag set again before the pipe passed its earlier wait: false takes flags for single bits, and the
     set for a defect; true lets the hardware keep both, as vendor samples that never set a flag back need."""
@@ -28,6 +30,10 @@ class Knobs:
     rough_reciprocal: bool = False
     """``Reciprocal`` and ``Rsqrt`` as inexact as documented, which promises neither 1e-3 for half nor 1e-4
     for float: results are cut to 8 and 12 bits behind the leading one. False rounds correctly."""
+    timing: bool = False
+    """The timeline alone: instructions take their time, but no data is computed or moved, and hazards and
+    definedness are not followed. What the scalar unit reads and writes in global memory and in UB is real,
+    and so are copies of it, and of arrays of up to 1 MiB and of integers of 32 and 64 bits."""
     racecheck: bool = True
     """racecheck: hazards that nothing orders."""
     memcheck: bool = True

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,8 +91,21 @@ class ProgramReport:
             "microseconds": self.device.microseconds(total),
             "gm_read_bytes": read,
             "gm_write_bytes": written,
-            "launches": [{key: one[key] for key in ("kernel", "cores", "cycles")} for one in self.launches],
+            "launches": [{key: one[key] for key in _OF_A_LAUNCH} for one in self.launches],
         }
+
+    def times(self) -> Iterator[str]:
+        """What each launch takes, a line each: the time, and how long a core of a kind had a pipe at work."""
+        for one in self.launches:
+            blocks, cubes, vectors = one["cores"]
+            shares = [
+                f"{kind} {pipe} {self.device.microseconds(cycles / count):.1f}"
+                for kind, count in (("AIC", blocks * cubes), ("AIV", blocks * vectors))
+                for pipe, cycles in one["active_by_core"][kind].items()
+                if count and cycles
+            ]
+            took = self.device.microseconds(one["cycles"])
+            yield f"{one['kernel']}: {took:.1f} us on {blocks} blocks; us by pipe: {', '.join(shares)}"
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``attndsl emulate --json``."""
@@ -103,6 +116,9 @@ class ProgramReport:
             "counters": self.counters(),
         }
         return document if self.error is None else {**document, "error": self.error}
+
+
+_OF_A_LAUNCH = ("kernel", "cores", "cycles", "active_by_core", "critical_path")
 
 
 @dataclass(frozen=True)
@@ -121,13 +137,16 @@ class Program:
         memory: int = 16 << 30,
         capture: bool = True,
         trace: Path | None = None,
+        device: Device | None = None,
     ) -> ProgramReport:
         """Run it in the current folder; `memory` is the most bytes of its address space.
 
         Without `capture` its output goes where ours goes. `trace`: a file for the predicted timeline.
+        `device`: the one whose time is predicted, the default one if none is given.
         """
+        device = device or device_named(DEFAULT_DEVICE)
         with tempfile.TemporaryDirectory(prefix="attndsl-") as name:
-            folder, device = Path(name), device_named(DEFAULT_DEVICE)
+            folder = Path(name)
             (folder / "costs").write_text(cost_lines(device.costs, device.rates))
             environment = {
                 **os.environ,

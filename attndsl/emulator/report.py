@@ -43,9 +43,13 @@ class Report:
     finding_counts: Mapping[str, int]
     """How often each "check/rule" was met, those beyond the cap and repetitions included."""
     counters: Mapping[str, Any]
-    """`instructions` and `busy_cycles` a pipe, summed over cores; `busy_by_core` of each kind of core;
+    """`instructions` and `busy_cycles` a pipe, summed over cores; `busy_by_core` of each kind of core, and
+    `active_by_core`, which are cycles with an instruction in flight, as a device's counters have them;
     `total_cycles` and `microseconds` of the launch, a prediction; `gm_read_bytes`, `gm_write_bytes` by
-    argument name; `memory_bytes` of lines that L2 did not have."""
+    argument name; `memory_bytes` from and to memory behind L2, of which `memory_read_bytes`
+    are read, `memory_read_by_tensor` by argument name; `product_cycles`: what products would take whose
+    operands fill their fractals; `critical_path`: cycles by what they went to along the chain of events that
+    ends last; `bank_conflicts`: cycles by line that vector instructions took longer."""
     never_fully_written: tuple[str, ...]
     """Names of arguments with bytes that are undefined at the end."""
     cores: tuple[int, int, int]
@@ -86,9 +90,15 @@ def report_of(data: Mapping[str, Any], device: Device) -> Report:
             "instructions": data["instructions"],
             "busy_cycles": data["busy_cycles"],
             "busy_by_core": data["busy_by_core"],
+            "active_by_core": data["active_by_core"],
             "total_cycles": data["cycles"],
             "microseconds": device.microseconds(data["cycles"]),
-            "memory_bytes": data["memory_bytes"],
+            "memory_bytes": data["memory_read_bytes"] + data["memory_write_bytes"],
+            "memory_read_bytes": data["memory_read_bytes"],
+            "product_cycles": data["product_cycles"],
+            "critical_path": data["critical_path"],
+            "bank_conflicts": data["bank_conflicts"],
+            "memory_read_by_tensor": {name: array["fetched_bytes"] for name, array in arrays.items()},
             "gm_read_bytes": {name: array["read_bytes"] for name, array in arrays.items()},
             "gm_write_bytes": {name: array["write_bytes"] for name, array in arrays.items()},
         },

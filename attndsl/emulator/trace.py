@@ -77,7 +77,7 @@ def write_trace(records: Path, to: Path, clock: float) -> None:
     """The records of a run as one JSON document. Raises `LaunchError` when it cannot be written."""
     with records.open(errors="replace") as lines:
         events = trace_events(iter(lines), clock)
-    note = "predicted times, uncalibrated: see docs/emulator.md"
+    note = "predicted times: see docs/emulator.md for how far off they may be"
     document = {"displayTimeUnit": "ns", "otherData": {"note": note}, "traceEvents": events}
     try:
         to.write_text(json.dumps(document, separators=(",", ":")))

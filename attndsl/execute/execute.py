@@ -67,11 +67,12 @@ def execute(
     *,
     trace: Path | None = None,
     folder: Path | None = None,
+    costs: str | None = None,
 ) -> emulator.Report:
     """Compile and run the kernel of a launch; the launch's arrays receive the results.
 
     ``trace``: a file for the predicted timeline. ``folder``: where the kernel's project is, if not where
-    :func:`written` puts it.
+    :func:`written` puts it. ``costs``: lines of costs other than the device's own.
     """
     folder, names = folder or written(launch.compiled), names_of(launch.compiled.operator)
     kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel)
@@ -83,6 +84,7 @@ def execute(
         knobs=knobs or emulator.Knobs(),
         tiling_key=plan.key,
         trace=trace,
+        costs=costs,
         device=launch.compiled.program.device,
     )
 

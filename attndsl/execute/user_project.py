@@ -19,13 +19,13 @@ import numpy as np
 from attndsl import emulator
 from attndsl.base.errors import UserError
 from attndsl.codegen.host.problem_values import is_measured, known_members, member_values
-from attndsl.codegen.kernel.kernel import name_of
 from attndsl.codegen.kernel_set.kernel_list import (
     KERNEL_LIST,
     IllegalKernelList,
     ListedKernel,
     read_kernel_list,
 )
+from attndsl.codegen.kernel_set.kernel_names import name_of
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.emulator.launch_syntax import includes, mask
@@ -70,17 +70,15 @@ class UserProject:
             NotUnderstood: with ``coverage``, a source whose statements cannot be told.
         """
         folder = folder.resolve()
-        every = [names_of(mode) for mode in (operator, *operator.modes)]
-        found = [names for names in every if (folder / _entry(names)).is_file()]
+        every = {mode: names_of(mode) for mode in (operator, *operator.modes)}
+        found = [mode for mode, names in every.items() if (folder / _entry(names)).is_file()]
         if not found:
-            wanted = " or ".join(_entry(names) for names in every)
+            wanted = " or ".join(_entry(names) for names in every.values())
             raise NoProject(f"{folder} has no {wanted}: it is no project of {operator.name}")
-        project = UserProject(folder, found[0].operator, coverage)
+        project = UserProject(folder, found[0], coverage)
         for path in project._needed():
             if not path.is_file():
-                raise NoProject(
-                    f"{path} is missing; attndsl generate {found[0].operator.in_commands} writes it"
-                )
+                raise NoProject(f"{path} is missing; attndsl generate {found[0].in_commands} writes it")
         project._members  # noqa: B018 -- what it asks for is looked at now, not in the first case
         project._check_listed()
         if coverage is not None:

@@ -6,7 +6,7 @@ tile, no device and no C++. Expressions and their constructors come from the pac
 them has modules of its own.
 """
 
-from attndsl.expr.expression import Expr, ExprLike, TakesScalars, Value
+from attndsl.expr.expression import Expr, ExprLike, TakesScalars, Value, extent
 from attndsl.expr.fold import (
     binary,
     ceil_div,
@@ -54,6 +54,7 @@ __all__ = [
     "ceil_div",
     "compare",
     "constant_value",
+    "extent",
     "maximum",
     "minimum",
     "negation",

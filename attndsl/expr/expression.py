@@ -193,6 +193,25 @@ class Expr:
         )
 
 
+def extent(expr: Expr) -> tuple[int, int]:
+    """The operations inside each other in an expression, and the nodes that its text shows.
+
+    Found without recursion and once for each node, however often it is an operand: for what may be deep.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    open_ = [expr]
+    while open_:
+        children = open_[-1].children()
+        missing = [child for child in children if id(child) not in found]
+        if missing:
+            open_ += missing
+            continue
+        sizes = [found[id(child)] for child in children]
+        depth = max((each for each, _ in sizes), default=-1) + 1
+        found[id(open_.pop())] = depth, 1 + sum(each for _, each in sizes)
+    return found[id(expr)]
+
+
 class Builders:
     """How nodes are made, constants folded; :mod:`attndsl.expr.fold` sets all of them.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from attndsl.expr import Expr, negation
-from attndsl.graph.graph import structure
+from attndsl.graph.graph import same_structure
 from attndsl.graph.nodes import Conditional, Node
 from attndsl.graph.specialize import Situation, Visit, Visitor, specialized
 
@@ -26,11 +26,11 @@ def decisions(
     return tuple({key: each for root in roots for key, each in of(root).items()}.values())
 
 
-_Found = dict[str, Decision]
+_Found = dict[Expr, Decision]
 
 
 class _Decisions:
-    """The decisions that each node depends on, by their text."""
+    """The decisions that each node depends on, by their conditions."""
 
     def __init__(self, situation: Situation) -> None:
         self._situation = situation
@@ -58,16 +58,16 @@ class _Decisions:
         if self._anywhere(node) is None:
             return {}
         condition = self._situation.settled(node.condition)
-        if _structure(self._plain(node.then)) == _structure(self._plain(node.otherwise)):
+        if same_structure(self._plain(node.then), self._plain(node.otherwise)):
             then, otherwise = of(node.then), of(node.otherwise)
             found = {key: each for key, each in then.items() if otherwise.get(key) == each}
             for branch, chosen in ((then, True), (otherwise, False)):
                 for key in branch.keys() - found.keys():
                     decision = _where(condition, chosen, branch[key])
-                    found[str(decision[0])] = decision
-            return dict(sorted(found.items()))
+                    found[decision[0]] = decision
+            return dict(sorted(found.items(), key=lambda each: str(each[0])))  # sets have no order
         holds = self._situation.holds(condition)
-        return {str(condition): (condition, holds)} | of(node.then if holds else node.otherwise)
+        return {condition: (condition, holds)} | of(node.then if holds else node.otherwise)
 
     def _either(self, node: Node, visit: Visit) -> Node | None:
         """The node in some call that passes these inputs; None if it is absent from all."""
@@ -85,7 +85,3 @@ def _where(condition: Expr, chosen: bool, decision: Decision) -> Decision:
 
 def _is(expr: Expr, value: bool) -> Expr:
     return expr if value else negation(expr)
-
-
-def _structure(node: Node | None) -> str:
-    return "" if node is None else structure(node.walk())

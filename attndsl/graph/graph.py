@@ -11,6 +11,8 @@ from attndsl.expr import Expr
 from attndsl.graph.nodes import CacheAppend, Input, Node, Output, stored
 
 _COLUMN = 64  # widest column that others are aligned to
+_UNTOLD = frozenset({"where", "axes", "optional", "dtypes"})
+"""Fields that are no part of what a node computes; its axes stand beside it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +29,7 @@ class Graph:
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """Every node once, operands before their users; the order depends on the spec alone."""
-        order: dict[int, Node] = {}
-        for output in self.outputs:
-            for node in output.walk():
-                order.setdefault(id(node), node)
-        return tuple(order.values())
+        return tuple(dict.fromkeys(node for output in self.outputs for node in output.walk()))
 
     def inputs(self) -> tuple[Input, ...]:
         """The tensors that the computation reads."""
@@ -49,10 +47,9 @@ class Graph:
 
     def print(self) -> str:
         """Legible text, one node a line, each with its spec line; a long line pushes its own columns."""
-        names = {id(node): f"%{index}" for index, node in enumerate(self.nodes)}
+        names = {node: f"%{index}" for index, node in enumerate(self.nodes)}
         rows = [
-            (names[id(node)], _describe(node, names, "g"), _axes(node), str(node.where))
-            for node in self.nodes
+            (names[node], _describe(node, names, "g"), _axes(node), str(node.where)) for node in self.nodes
         ]
         widths = [min(max(len(row[column]) for row in rows), _COLUMN) for column in range(3)]
         given = ", ".join(sorted(self.present)) or "nothing"
@@ -65,8 +62,44 @@ class Graph:
 def structure(nodes: Iterable[Node]) -> str:
     """Nodes as text without their lines, numbers with all digits; operands come before their users."""
     kept = tuple(nodes)
-    names = {id(node): f"%{index}" for index, node in enumerate(kept)}
+    names = {node: f"%{index}" for index, node in enumerate(kept)}
     return "\n".join(f"{_describe(node, names)} {_axes(node)}" for node in kept)
+
+
+def same_structure(first: Node | None, second: Node | None) -> bool:
+    """Whether :func:`structure` gives the same text for all below and including two nodes; no node at all
+    is like no other. Roots are compared first: where two differ, most do there."""
+    if first is second:
+        return True
+    if first is None or second is None or not _alike(first, second):
+        return False
+    mine, theirs = first.inside(), second.inside()
+    mate = dict(zip(mine, theirs, strict=False))
+    return len(mine) == len(theirs) and all(
+        _alike(one, other)
+        and [mate[each] for each in one.operands()] == list(other.operands())
+        and _axes(one) == _axes(other)
+        for one, other in mate.items()
+    )
+
+
+def _alike(first: Node, second: Node) -> bool:
+    """Whether two nodes are the same but for their operands."""
+    if type(first) is not type(second):
+        return False
+    names = (item.name for item in fields(first) if item.name not in _UNTOLD)
+    return all(_same_field(getattr(first, name), getattr(second, name)) for name in names)
+
+
+def _same_field(first: Any, second: Any) -> bool:
+    """Whether two fields have the same text; nodes are only told from what is none."""
+    if first is second:
+        return True
+    if isinstance(first, Node) or isinstance(second, Node):
+        return isinstance(first, Node) and isinstance(second, Node)
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        return len(first) == len(second) and all(map(_same_field, first, second))
+    return _field(first, {}, "") == _field(second, {}, "")
 
 
 def _axes(node: Node) -> str:
@@ -74,11 +107,11 @@ def _axes(node: Node) -> str:
     return f"({', '.join(axes)})"
 
 
-def _describe(node: Node, names: dict[int, str], number: str = "") -> str:
+def _describe(node: Node, names: dict[Node, str], number: str = "") -> str:
     """A node with its operands by name; ``number``: how floats are formatted, exactly unless told."""
     words = []
     for item in fields(node):
-        if item.name in ("where", "axes", "optional", "dtypes"):
+        if item.name in _UNTOLD:
             continue
         text = _field(getattr(node, item.name), names, number)
         if text is not None:
@@ -86,11 +119,11 @@ def _describe(node: Node, names: dict[int, str], number: str = "") -> str:
     return f"{type(node).__name__}({', '.join(words)})"
 
 
-def _field(value: Any, names: dict[int, str], number: str) -> str | None:
+def _field(value: Any, names: dict[Node, str], number: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, Node):
-        return names[id(value)]
+        return names[value]
     if isinstance(value, Expr):
         return str(value)
     if isinstance(value, tuple):

@@ -58,13 +58,13 @@ class Node:
     @kept
     def inside(self) -> tuple[Node, ...]:
         """Every node below and including this one, operands first, each once."""
-        found, seen = list[Node](), {id(self)}
+        found, seen = list[Node](), {self}
         open_ = [(self, iter(self.operands()))]  # no recursion: chains may be long
         while open_:
             node, operands = open_[-1]
             for operand in operands:
-                if id(operand) not in seen:
-                    seen.add(id(operand))
+                if operand not in seen:
+                    seen.add(operand)
                     open_.append((operand, iter(operand.operands())))
                     break
             else:
@@ -455,7 +455,7 @@ class Output(Node):
 
 def expressions_of(roots: Iterable[Node]) -> Iterator[Expr]:
     """The symbolic scalars inside nodes, those of choices that calls make aside."""
-    for node in {id(node): node for root in roots for node in root.walk()}.values():
+    for node in dict.fromkeys(node for root in roots for node in root.walk()):
         if isinstance(node, Conditional):
             continue
         values = (getattr(node, item.name) for item in fields(node))

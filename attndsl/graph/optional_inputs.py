@@ -6,7 +6,7 @@ rows. Everything else that comes out differently without them asks for their pre
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 
 from attndsl.expr import Expr, Load
@@ -25,7 +25,7 @@ def presence_matters(roots: Iterable[Node], name: str) -> bool:
     """Whether the computation asks if ``name`` is passed, or reads it where it is no number of rows."""
     uses = _Uses(name)
     for root in roots:
-        uses.visit(root, frozenset())
+        uses.visit(root)
     return uses.asked or any(uses.asks(needs) for needs in uses.needs)
 
 
@@ -37,21 +37,28 @@ class _Uses:
     asked: bool = False
     needs: set[frozenset[str]] = field(default_factory=set)
     guards_of: dict[str, set[frozenset[str]]] = field(default_factory=dict)
-    _seen: set[tuple[int, frozenset[str]]] = field(default_factory=set)
+    _seen: set[tuple[Node, frozenset[str]]] = field(default_factory=set)
 
     def asks(self, needs: frozenset[str]) -> bool:
         """Whether a choice asks for the input itself: none of the others is read by such calls alone."""
         others = needs - {self.name}
         return not any(all(self.name in each for each in self.guards_of.get(other, ())) for other in others)
 
-    def visit(self, node: Node, guards: frozenset[str]) -> None:
-        if (id(node), guards) in self._seen:
-            return
-        self._seen.add((id(node), guards))
+    def visit(self, root: Node) -> None:
+        """Take note of all that ``root`` is computed from; without recursion, since chains may be long."""
+        open_ = [(root, frozenset[str]())]
+        while open_:
+            node, guards = open_.pop()
+            if (node, guards) not in self._seen:
+                self._seen.add((node, guards))
+                open_ += self._below(node, guards)
+
+    def _below(self, node: Node, guards: frozenset[str]) -> Iterator[tuple[Node, frozenset[str]]]:
+        """The nodes that this one reads, but inputs, each with what guards it."""
         if isinstance(node, Choose):
             self.needs |= {needs for needs in node.needs if self.name in needs}
             for needs, each in zip((*node.needs, frozenset[str]()), node.alternatives, strict=True):
-                self.visit(each, guards | needs)
+                yield each, guards | needs
             return
         counted = {name for kind, names in _COUNTED.items() if isinstance(node, kind) for name in names}
         for item in fields(node):
@@ -62,7 +69,7 @@ class _Uses:
                 elif isinstance(part, Input):
                     self._read(part.name, guards, item.name in counted)
                 elif isinstance(part, Node):
-                    self.visit(part, guards)
+                    yield part, guards
 
     def _expression(self, expr: Expr, guards: frozenset[str], shapes: bool) -> None:
         self.asked |= given(self.name).name in expr.symbols()

@@ -53,8 +53,8 @@ class Situation:
 
 def asked_conditions(roots: tuple[Node, ...]) -> tuple[Expr, ...]:
     """The conditions on which the shape of the graph depends."""
-    found = {id(node): node for root in roots for node in root.walk() if isinstance(node, Conditional)}
-    return tuple(node.condition for node in found.values())
+    found = dict.fromkeys(node for root in roots for node in root.walk() if isinstance(node, Conditional))
+    return tuple(node.condition for node in found)
 
 
 def conditions(roots: tuple[Node, ...]) -> frozenset[str]:
@@ -76,35 +76,46 @@ Visit = Callable[[Node], Node | None]
 
 
 T = TypeVar("T")
+_DEEPEST = 32
+"""Rules that are applied inside each other, each some frames of Python's stack."""
 
 
 class Visitor(Generic[T]):
     """Applies a rule to the nodes of a graph, to each once; the rule visits operands itself.
 
-    There is no recursion, so that graphs may be deep: a rule that visits an operand of which nothing is known
-    yet is left, and starts again when it is known. So a rule has no effect but its result.
+    Graphs may be deeper than Python's stack: a rule that visits an operand of which nothing is known yet,
+    :data:`_DEEPEST` rules inside each other, is left, and starts again when it is known. So a rule has no
+    effect but its result.
     """
 
     def __init__(self, rule: Callable[[Node, Callable[[Node], T]], T]) -> None:
         self._rule = rule
-        self._memo: dict[int, T] = {}
+        self._memo: dict[Node, T] = {}
+        self._depth = 0
 
     def __call__(self, node: Node) -> T:
         """What becomes of ``node``."""
         open_ = [node]
         while open_:
             try:
-                if id(open_[-1]) not in self._memo:
-                    self._memo[id(open_[-1])] = self._rule(open_[-1], self._known)
+                if open_[-1] not in self._memo:
+                    self._memo[open_[-1]] = self._rule(open_[-1], self._known)
                 open_.pop()
             except _Unknown as operand:
                 open_.append(operand.node)
-        return self._memo[id(node)]
+        return self._memo[node]
 
     def _known(self, node: Node) -> T:
-        if id(node) not in self._memo:
+        if node in self._memo:
+            return self._memo[node]
+        if self._depth == _DEEPEST:
             raise _Unknown(node)
-        return self._memo[id(node)]
+        self._depth += 1
+        try:
+            found = self._memo[node] = self._rule(node, self._known)
+        finally:
+            self._depth -= 1
+        return found
 
 
 class _Unknown(Exception):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attndsl.lowering.attention.attention_loop import attention_loop
+from attndsl.lowering.attention.continuous import all_continuous, item_of_turn, turns
 from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.matmul_stages import with_query
 from attndsl.lowering.attention.scale_absorption import row_factors
@@ -10,7 +12,6 @@ from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST, SPLIT, TASK
-from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
 from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.match.attention_pattern import Computation
@@ -34,7 +35,7 @@ def lower(
         NotLowered: for a node without a rule.
     """
     inventory = Inventory()
-    contexts = attention_contexts(computation, signature, schedule, device, inventory)
+    contexts = all_continuous(attention_contexts(computation, signature, schedule, device, inventory))
     add_work_fields(contexts)
     inputs = [
         PhaseInput(context=context, modifiers=modifiers, contexts=contexts)
@@ -74,15 +75,17 @@ def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:
 def _item_loop(given: PhaseInput) -> Statement:
     """Every block takes items ``blockIndex, blockIndex + blockCount, ...``."""
     context = given.context
-    on_rows: Statement = Alloc(buffers=vector_buffers(context).row_state, body=phases(Place.ITEM, given))
+    item = item_of_turn(context)
+    finish = phases(Place.ITEM, given).body
+    on_rows: Statement = attention_loop(context, given.modifiers, finish)
     if row_factors(context):
         on_rows = Alloc(buffers=row_factors(context), body=seq(on_rows))
     quantizations = [
         each.quantization for each in (context.keys, context.values) if each.quantization is not None
     ]
     body = seq(
-        Let(symbol=SPLIT, value=ITEM % context.splits),
-        Let(symbol=TASK, value=ITEM // context.splits),
+        Let(symbol=SPLIT, value=item % context.splits),
+        Let(symbol=TASK, value=item // context.splits),
         *context.rows.enter(context),
         *key_range(context),
         *context.rows.rows_of_this_aiv(context),
@@ -90,4 +93,4 @@ def _item_loop(given: PhaseInput) -> Statement:
         *context.values.enter(context),
         with_quantization(context, quantizations, with_query(context, on_rows)),
     )
-    return For(var=ITEM, begin=BLOCK_INDEX, end=context.items, step=BLOCK_COUNT, body=body)
+    return For(var=ITEM, begin=BLOCK_INDEX, end=turns(context), step=BLOCK_COUNT, body=body)

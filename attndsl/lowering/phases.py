@@ -10,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from attndsl.lowering.attention.attention_loop import attention_loop
-from attndsl.lowering.attention.online_softmax import start_rows
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.keys.append_rows import append_rows, appended_sources
@@ -29,7 +27,7 @@ class Place(Enum):
     """The place of a phase, relative to the item loop."""
 
     BEFORE = "before all items"
-    ITEM = "in every item of an attention"
+    ITEM = "in every item of an attention, after its tiles"
     AFTER = "after all items"
 
 
@@ -93,16 +91,6 @@ PHASES: tuple[Phase, ...] = (
         make=lambda given: prepare_selection(given.context),
     ),
     Phase(
-        name="start rows",
-        place=Place.ITEM,
-        make=lambda given: start_rows(given.context),
-    ),
-    Phase(
-        name="attend to the keys, tile by tile",
-        place=Place.ITEM,
-        make=lambda given: attention_loop(given.context, given.modifiers),
-    ),
-    Phase(
         name="dequantize the weighted sums",
         place=Place.ITEM,
         applies=sums_integers,
@@ -147,6 +135,6 @@ PHASES: tuple[Phase, ...] = (
 
 
 def phases(place: Place, given: PhaseInput) -> Seq:
-    """The phases that stand in a place, in the order of the table."""
+    """The phases of a place, in the order of the table."""
     found = (phase for phase in PHASES if phase.place is place)
     return seq(*(phase.make(given) for phase in found if phase.applies(given.context)))

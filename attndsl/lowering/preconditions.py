@@ -25,9 +25,9 @@ from attndsl.lowering.selection.selection_buffers import KEPT
 from attndsl.lowering.signature.tensor_layouts import legal_layouts
 from attndsl.lowering.signature.window_bounds import MOST_CARRIED, parameter_ranges, range_of, window_limits
 from attndsl.spec.contract.arguments import OutputSpec, TensorSpec
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.layout import Layout
 from attndsl.spec.contract.split import BATCH, rows_from_end
-from attndsl.spec.operator.operator import Operator
 from attndsl.target import Architecture
 
 # The io dtypes that cube and vector instructions of the lowering take.
@@ -43,7 +43,7 @@ class Candidate:
     ``head_sizes``: those of queries and values that it is made for.
     """
 
-    operator: Operator
+    operator: Contract
     computation: Computation
     dtype: str
     layouts: dict[str, tuple[Layout, ...]]
@@ -51,7 +51,7 @@ class Candidate:
 
 
 def candidate(
-    operator: Operator,
+    operator: Contract,
     computation: Computation,
     dtype: str,
     present: frozenset[str],

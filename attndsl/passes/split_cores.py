@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from attndsl.expr import Symbol
+from itertools import groupby
+from operator import itemgetter
+
+from attndsl.expr import Scope, Symbol
 from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
@@ -12,8 +15,10 @@ from attndsl.tile.scalars import defined, free, loads_of
 from attndsl.tile.statements import (
     Alloc,
     Collect,
+    Earlier,
     For,
     If,
+    KeepScalars,
     Let,
     Note,
     PickTensor,
@@ -82,6 +87,8 @@ def _unskew(body: Seq, core: Core) -> Seq:
 
 def _loop_over_steps(loop: Pipelined, core: Core) -> Statement:
     """``for step in 0..extent + deepest lag``: each stage of this core guarded to its own iterations."""
+    if loop.continuous:
+        return _continuous_loop(loop, core)
     mine = [(s, lag) for s, lag in zip(loop.stages, loop.lags, strict=True) if s.core is core]
     deepest = max((lag for _, lag in mine), default=0)
     step = Symbol("step")
@@ -91,6 +98,38 @@ def _loop_over_steps(loop: Pipelined, core: Core) -> Statement:
         condition = guard(step, lag, deepest, loop.extent)
         body.append(inside if condition is None else If(condition=condition, then=inside, where=stage.where))
     return For(var=step, end=loop.extent + deepest, body=seq(*body), where=loop.where)
+
+
+def _continuous_loop(loop: Pipelined, core: Core) -> Statement:
+    """``for var in 0..extent``: stages with a lag work with the scalars of an earlier step of any run."""
+    steps = loop.steps
+    assert steps is not None
+    mine = [
+        (stage if when is None else If(condition=when, then=seq(stage), where=stage.where), lag)
+        for stage, lag, when in zip(loop.stages, loop.lags, loop.when, strict=True)
+        if stage.core is core
+    ]
+    lagging = [item for item, lag in mine if lag]
+    held = {
+        name: symbol for item in lagging for name, symbol in free(item).items() if symbol.scope is Scope.LOCAL
+    }
+    keep = KeepScalars(
+        core=core,
+        part=loop.stages[0].part,
+        steps=steps,
+        begins=loop.var == 0,
+        scalars=tuple(held.values()),
+        where=loop.where,
+    )
+    body: list[Statement] = [keep]
+    for lag, together in groupby(mine, key=itemgetter(1)):
+        inside = seq(*(item for item, _ in together))
+        if lag:
+            inside = seq(
+                Earlier(condition=steps.counter > lag, then=inside, keep=keep, back=lag, where=loop.where)
+            )
+        body.append(inside)
+    return For(var=loop.var, end=loop.extent, body=seq(*body), where=loop.where)
 
 
 def _drop_unused(body: Seq) -> Seq:

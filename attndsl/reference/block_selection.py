@@ -106,12 +106,31 @@ def _for_all_queries(
 
 def _evaluate(state: State, node: Node, block: Block, rows: Rowset, entries: int) -> Array:
     """The value of ``node`` for the first ``entries`` blocks, broadcastable to (heads, queries, entries)."""
+    values: dict[Node, Array] = {}
+    open_ = [node]
+    while open_:  # no recursion: chains may be long
+        each = open_[-1]
+        read = each.operands() if isinstance(each, GroupSum | Elementwise) else ()
+        missing = [operand for operand in read if operand not in values]
+        if missing:
+            open_ += reversed(missing)
+            continue
+        open_.pop()
+        if each not in values:
+            operands = [values[operand] for operand in read]
+            values[each] = _computed(state, each, operands, block, rows, entries)
+    return values[node]
+
+
+def _computed(
+    state: State, node: Node, operands: list[Array], block: Block, rows: Rowset, entries: int
+) -> Array:
+    """The value of ``node`` from those of its operands."""
     if isinstance(node, WindowSum):
         return _window_sum(state, node, block, rows, entries)
     if isinstance(node, GroupSum):
-        return np.asarray(_evaluate(state, node.source, block, rows, entries).sum(axis=0, keepdims=True))
+        return np.asarray(operands[0].sum(axis=0, keepdims=True))
     if isinstance(node, Elementwise):
-        operands = [_evaluate(state, each, block, rows, entries) for each in node.inputs]
         return np.asarray(OPERATIONS[node.op](*operands))
     if isinstance(node, Scalar):
         return evaluate(state, node, block)

@@ -43,12 +43,31 @@ def evaluate(state: State, node: Node, block: Block) -> Array:
 
     Values with a key axis lie in scratch memory and hold until the same thread evaluates another block.
     """
-    if id(node) not in block.values:
-        rule = _SCORE_RULES.get(type(node))
-        if rule is None:
-            raise no_rule(node, "in scores")
-        block.values[id(node)] = rule(state, node, block)
-    return block.values[id(node)]
+    values = block.values
+    open_ = [] if id(node) in values else [node]
+    while open_:  # no recursion: chains may be long
+        each = open_[-1]
+        missing = [operand for operand in state.once(_read_here, each) if id(operand) not in values]
+        if missing:
+            open_ += reversed(missing)
+            continue
+        open_.pop()
+        if id(each) not in values:
+            rule = _SCORE_RULES.get(type(each))
+            if rule is None:
+                raise no_rule(each, "in scores")
+            values[id(each)] = rule(state, each, block)
+    return values[id(node)]
+
+
+def _read_here(state: State, node: Node) -> tuple[Node, ...]:
+    """The operands that the rule of a node evaluates in every block, in its order."""
+    if isinstance(node, Elementwise):
+        scaled = node.op == "multiply" and state.once(_scaled_scores, node) is not None
+        return () if scaled else node.inputs
+    if isinstance(node, Replace):
+        return (node.source,) if isinstance(node.condition, IndexCondition) else (node.source, node.condition)
+    return node.operands() if isinstance(node, Cast | Softmax) else ()
 
 
 def _place(state: State, node: Node, shape: tuple[int, ...], *operands: tuple[Node, Array]) -> Array:

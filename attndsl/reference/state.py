@@ -42,10 +42,14 @@ RowRules: TypeAlias = "Mapping[type[Rows], Callable[[State, Any, int, int], RowR
 
 @dataclass(frozen=True)
 class Rules:
-    """How nodes are computed, by their types: ``whole``: values outside of the score space; ``rows``: the
-    reader of a source of rows for a batch row and a key/value head."""
+    """How nodes are computed, by their types.
+
+    ``whole``: values outside of the score space; ``pointwise``: those types whose rule asks for all operands
+    of a node as whole values; ``rows``: the reader of a source of rows for a batch row and a key/value head.
+    """
 
     whole: WholeRules
+    pointwise: frozenset[type[Node]]
     rows: RowRules
 
 
@@ -81,12 +85,22 @@ class State:
         Raises:
             GraphError: there is no rule for its type.
         """
-        if id(node) not in self.values:
-            rule = self.rules.whole.get(type(node))
-            if rule is None:
-                raise no_rule(node, "outside of scores")
-            self.values[id(node)] = rule(self, node)
-        return self.values[id(node)]
+        values = self.values
+        open_ = [] if id(node) in values else [node]
+        while open_:  # no recursion: chains may be long
+            each = open_[-1]
+            read = each.operands() if type(each) in self.rules.pointwise else ()
+            missing = [operand for operand in read if id(operand) not in values]
+            if missing:
+                open_ += reversed(missing)
+                continue
+            open_.pop()
+            if id(each) not in values:
+                rule = self.rules.whole.get(type(each))
+                if rule is None:
+                    raise no_rule(each, "outside of scores")
+                values[id(each)] = rule(self, each)
+        return values[id(node)]
 
     def reader(self, rows: Rows, b: int, k: int, *, piece: int = 0) -> RowReader:
         """The reader of ``rows`` for batch row ``b`` and key/value head ``k``.

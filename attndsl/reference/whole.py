@@ -19,6 +19,7 @@ from attndsl.graph.nodes import (
     IndexCondition,
     Input,
     LogSumExpMerge,
+    Node,
     Quantize,
     Repeat,
     Replace,
@@ -146,7 +147,9 @@ _WHOLE: WholeRules = {
     RowSum: _row_statistic,
 }
 
-RULES = Rules(whole=_WHOLE, rows={**STORED_ROWS, **CACHES})
+_POINTWISE = frozenset[type[Node]]({Elementwise, Replace, Take, Cast, GroupSum, Quantize, Repeat})
+
+RULES = Rules(whole=_WHOLE, pointwise=_POINTWISE, rows={**STORED_ROWS, **CACHES})
 
 
 def new_state(call: Call, real: np.dtype[Any], values: dict[int, Labelled] | None = None) -> State:

@@ -9,8 +9,10 @@ from attndsl.tile.statements import (
     Alloc,
     Barrier,
     Collect,
+    Earlier,
     For,
     If,
+    KeepScalars,
     Let,
     Note,
     PickTensor,
@@ -46,6 +48,11 @@ def _lines(statement: Statement, depth: int) -> list[str]:
         return [line for child in statement.body for line in _lines(child, depth)]
     if isinstance(statement, Pipelined):
         return _pipelined(statement, depth)
+    if isinstance(statement, Earlier):
+        return [
+            f"{pad}{statement.back} steps earlier, if {statement.condition}:",
+            *_lines(statement.then, depth + 1),
+        ]
     if isinstance(statement, If):
         lines = [f"{pad}if {statement.condition}:", *_lines(statement.then, depth + 1)]
         if statement.otherwise is not None:
@@ -58,9 +65,12 @@ def _lines(statement: Statement, depth: int) -> list[str]:
 
 def _pipelined(loop: Pipelined, depth: int) -> list[str]:
     pad = _INDENT * depth
-    lines = [f"{pad}pipelined for {loop.var} in 0..{loop.extent}:"]
-    for stage, lag in zip(loop.stages, loop.lags, strict=True):
+    kind = "continuous" if loop.continuous else "pipelined"
+    lines = [f"{pad}{kind} for {loop.var} in 0..{loop.extent}:"]
+    conditions = loop.when or (None,) * len(loop.stages)
+    for stage, lag, when in zip(loop.stages, loop.lags, conditions, strict=True):
         behind = f" ({lag} behind)" if lag else ""
+        behind += "" if when is None else f" if {when}"
         lines.append(f"{pad}{_INDENT}{headline(stage)}{behind}:  # {stage.where}")
         lines += _lines(stage.body, depth + 2)
     return lines
@@ -81,6 +91,10 @@ def headline(statement: Statement) -> str:
         most = f"at most {statement.array.capacity}"
         most += "" if statement.skip.same(Const(0)) else f" behind the first {statement.skip}"
         return f"{statement.array.name}, {statement.count} := {statement.index} in {span} ({most})"
+    if isinstance(statement, KeepScalars):
+        names = ", ".join(symbol.name for symbol in statement.scalars)
+        steps = statement.steps
+        return f"next step of {steps.depth}: {steps.slot}, {steps.run} of the runs, keeping {names}"
     if isinstance(statement, For):
         step = "" if str(statement.step) == "1" else f" by {statement.step}"
         return f"for {statement.var} in {statement.begin}..{statement.end}{step}"

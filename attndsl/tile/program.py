@@ -115,17 +115,14 @@ class Program:
     @kept
     def buffers(self) -> tuple[Buffer, ...]:
         """All on-chip buffers, by memory and in order of first use."""
-        found: dict[int, Buffer] = {}
+        found: dict[Buffer, None] = {}
         for item in self.statements():
-            touched: tuple[Buffer, ...] = ()
             if isinstance(item, Alloc):
-                touched = item.buffers
+                found |= dict.fromkeys(item.buffers)
             elif isinstance(item, Instruction):
-                touched = (*item.reads(), *item.writes())
-            for buffer in touched:
-                found.setdefault(id(buffer), buffer)
+                found |= dict.fromkeys((*item.reads(), *item.writes()))
         order = list(MemorySpace)
-        return tuple(sorted(found.values(), key=lambda buffer: order.index(buffer.space)))
+        return tuple(sorted(found, key=lambda buffer: order.index(buffer.space)))
 
     @kept
     def alignments(self) -> Mapping[Buffer, int]:

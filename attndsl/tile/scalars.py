@@ -6,12 +6,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from attndsl.base.facts import kept
-from attndsl.expr import Expr, Load, Symbol
+from attndsl.expr import Expr, Load, Scope, Symbol
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import GlobalRegion, Region
+from attndsl.tile.entry_size import EntrySize
 from attndsl.tile.naming import global_name, list_name
 from attndsl.tile.program import CORE_SCALARS, Program
-from attndsl.tile.statements import Collect, For, Let, Pipelined, Seq, Statement
+from attndsl.tile.statements import (
+    Collect,
+    For,
+    KeepScalars,
+    Let,
+    PickTensor,
+    Pipelined,
+    Seq,
+    Statement,
+    Steps,
+)
 
 _BINDERS: dict[type[Statement], tuple[str, ...]] = {
     Let: ("symbol",),
@@ -28,12 +39,23 @@ def defined(statement: Statement) -> tuple[str, ...]:
     """The scalars that a statement defines for what follows it in its body."""
     if isinstance(statement, Let):
         return (statement.symbol.name,)
+    if isinstance(statement, KeepScalars):
+        return _counted(statement.steps)
     return (statement.count.name,) if isinstance(statement, Collect) else ()
 
 
 def binds(statement: Statement) -> tuple[str, ...]:
     """The scalars that a statement defines, for what follows it or for what is inside."""
-    return tuple(getattr(statement, name).name for name in _BINDERS.get(type(statement), ()))
+    if isinstance(statement, KeepScalars):
+        return _counted(statement.steps)
+    bound = tuple(getattr(statement, name).name for name in _BINDERS.get(type(statement), ()))
+    if isinstance(statement, Pipelined) and statement.steps is not None:
+        return bound + _counted(statement.steps)
+    return bound
+
+
+def _counted(steps: Steps) -> tuple[str, ...]:
+    return tuple(symbol.name for symbol in (steps.counter, steps.slot, steps.runs, steps.run))
 
 
 @kept
@@ -65,6 +87,10 @@ def expressions(statement: Statement) -> tuple[Expr, ...]:
             found.append(value)
         elif isinstance(value, Region | GlobalRegion):
             found += extents_of(value)
+    if isinstance(statement, KeepScalars):
+        found += (symbol for symbol in statement.scalars if symbol.name not in defined(statement))
+    if isinstance(statement, Pipelined):
+        found += (condition for condition in statement.when if condition is not None)
     return tuple(found)
 
 
@@ -91,6 +117,25 @@ def names_of(statement: Statement) -> frozenset[str]:
     return frozenset(read.union(*(expr.symbols() for expr in expressions(statement))))
 
 
+@kept
+def tensors_used(program: Program) -> frozenset[str]:
+    """Names of the global tensors that the statements of a program read or write, or whose sizes they ask."""
+    found: set[str] = set()
+    for item in program.statements():
+        if isinstance(item, PickTensor):
+            found.add(item.tensor.name)
+        for field in fields(item):
+            value = getattr(item, field.name)
+            if isinstance(value, GlobalRegion):
+                found.add(value.tensor.name)
+        for load in loads_of(item):
+            if isinstance(load, EntrySize):
+                found.add(load.tensor)
+            elif load.scope is Scope.GLOBAL:
+                found.add(load.source)
+    return frozenset(found)
+
+
 def used(statement: Statement) -> set[str]:
     """Names of all scalars used anywhere inside."""
     return {name for inner in statement.walk() for expr in expressions(inner) for name in expr.symbols()}
@@ -100,12 +145,13 @@ def used(statement: Statement) -> set[str]:
 def free(statement: Statement) -> Mapping[str, Symbol]:
     """The scalars that the statement uses but does not define itself, in order of first use."""
     found: dict[str, Symbol] = {}
+    inside = set(binds(statement)) if isinstance(statement, Pipelined) else set[str]()
     for expr in expressions(statement):
         own = statement.index.name if isinstance(statement, Collect) and expr is statement.condition else None
         for node in expr.nodes():
-            if isinstance(node, Symbol) and node.name != own:
+            if isinstance(node, Symbol) and node.name != own and node.name not in inside:
                 found.setdefault(node.name, node)
-    bound = {statement.var.name} if isinstance(statement, For | Pipelined) else set[str]()
+    bound = set(binds(statement)) if isinstance(statement, For | Pipelined) else set[str]()
     for child in statement.children():
         for name, symbol in free(child).items():
             if name not in bound:

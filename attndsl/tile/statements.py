@@ -13,7 +13,7 @@ from operator import is_not
 
 from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Named, Symbol
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 
@@ -142,6 +142,51 @@ class If(Statement):
         return replace(self, then=as_seq(children[0]), otherwise=otherwise)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """How a continuous pipeline counts.
+
+    Attributes:
+        counter: the steps that have begun on a core, a member of the kernel.
+        slot: a step's slot of rings of ``depth`` slots.
+        runs: the runs of the loop that have begun and have steps, a member of the kernel.
+        run: a run's slot of ``depth`` slots; runs that are in work at once have different ones.
+        depth: one more than the deepest lag.
+    """
+
+    counter: Symbol
+    slot: Symbol
+    runs: Symbol
+    run: Symbol
+    depth: Named
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KeepScalars(Statement):
+    """A step of a continuous pipeline begins: the values of ``scalars`` stay known for ``steps.depth`` steps.
+
+    The counters go up, that of the runs where ``begins`` holds; the slots are scalars as of a :class:`Let`.
+    ``part``: as of a stage.
+    """
+
+    core: Core
+    part: str
+    steps: Steps
+    begins: Expr
+    scalars: tuple[Symbol, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Earlier(If):
+    """``then``, with ``keep.scalars`` as they were ``back`` steps before, if there were as many steps.
+
+    The condition compares the counter of the steps with ``back``.
+    """
+
+    keep: KeepScalars
+    back: int
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Alloc(Statement):
     """A lifetime: each execution takes the next slot of all ``buffers`` together and gives it back."""
@@ -174,6 +219,11 @@ class Stage(Statement):
     after_all_cores: bool = False
     part: str = ""
 
+    @property
+    def stem(self) -> str:
+        """What the stage does, whichever attention's it is."""
+        return self.name.removesuffix(self.part)
+
     def children(self) -> tuple[Statement, ...]:
         return (self.body,)
 
@@ -187,6 +237,12 @@ class Pipelined(Statement):
 
     Both core kinds run all steps; each runs its own stages, in the order given. ``back_pressure``: no ring
     leads back to a writing core, so the reader sets a flag when a slot is free again.
+
+    A *continuous* loop does not drain: when it runs again, its stages with a lag first work on the last
+    iterations of the run before, with the scalars of that run. ``steps`` counts the steps of all runs. The
+    last run has as many steps as the deepest lag, without work of their own.
+    ``when``: for each stage the condition under which it has work in an iteration, None: always; for a
+    continuous loop only.
     """
 
     var: Symbol
@@ -194,6 +250,13 @@ class Pipelined(Statement):
     stages: tuple[Stage, ...]
     lags: tuple[int, ...]
     back_pressure: bool = False
+    steps: Steps | None = None
+    when: tuple[Expr | None, ...] = ()
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the pipeline goes on from one run of the loop to the next."""
+        return self.steps is not None
 
     def children(self) -> tuple[Statement, ...]:
         return self.stages

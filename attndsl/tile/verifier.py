@@ -24,6 +24,7 @@ from attndsl.tile.statements import (
     Collect,
     For,
     If,
+    KeepScalars,
     PickTensor,
     Pipelined,
     SetCrossFlag,
@@ -94,22 +95,22 @@ def stages_hold_their_core(program: Program) -> Iterator[str]:
 
 def lifetimes_share_slots(program: Program) -> Iterator[str]:
     """Buffers of one lifetime have the same number of slots and belong to one group only."""
-    group_of: dict[int, tuple[object, ...]] = {}
+    group_of: dict[Buffer, tuple[Buffer, ...]] = {}
     for item in program.statements():
         if not isinstance(item, Alloc):
             continue
         if len({buffer.slots for buffer in item.buffers}) > 1:
             yield f"buffers of one lifetime differ in slots: {[buffer.name for buffer in item.buffers]}"
         for buffer in item.buffers:
-            if group_of.setdefault(id(buffer), item.buffers) != item.buffers:
+            if group_of.setdefault(buffer, item.buffers) != item.buffers:
                 yield f"{buffer.name} belongs to two different lifetimes"
 
 
 def slots_need_a_lifetime(program: Program) -> Iterator[str]:
     """A buffer with several slots is used inside a lifetime, which selects the slot."""
-    held = {id(b) for item in program.statements() if isinstance(item, Alloc) for b in item.buffers}
+    held = {b for item in program.statements() if isinstance(item, Alloc) for b in item.buffers}
     for buffer in program.buffers():
-        if buffer.slots > 1 and id(buffer) not in held:
+        if buffer.slots > 1 and buffer not in held:
             yield f"{buffer.name} has {buffer.slots} slots and no lifetime"
 
 
@@ -125,7 +126,8 @@ def scalars_are_defined(program: Program) -> Iterator[str]:
 def flags_are_uniform(program: Program) -> Iterator[str]:
     """Control flow around a cross-core flag depends only on values that all cores of a block share.
 
-    An array that was collected counts among the scalars, by its name.
+    An array that was collected counts among the scalars, by its name. Steps of a continuous pipeline are
+    counted alike on all cores, whatever scalars they keep.
     """
     for tree in program.trees():
         yield from _uniform(tree, frozenset({SUB_BLOCK.name}))
@@ -133,7 +135,7 @@ def flags_are_uniform(program: Program) -> Iterator[str]:
 
 def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
     for child in statement.children():
-        depends = names_of(child) & varying
+        depends = frozenset() if isinstance(child, KeepScalars) else names_of(child) & varying
         if depends and defined(child):
             varying = varying.union(defined(child))
         if depends and isinstance(child, Collect):

@@ -14,7 +14,16 @@ from attndsl.expr.compiled_evaluation import evaluator
 from attndsl.expr.nodes import global_key
 from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
-from attndsl.tile.statements import BLOCK_MODE, DEVICE_MODE, Alloc, Collect, PickTensor, SetCrossFlag
+from attndsl.tile.statements import (
+    BLOCK_MODE,
+    DEVICE_MODE,
+    Alloc,
+    Collect,
+    Earlier,
+    KeepScalars,
+    PickTensor,
+    SetCrossFlag,
+)
 from attndsl.tile_interpreter.disjoint_check import DisjointCheck
 from attndsl.tile_interpreter.operand_limits import OperandLimits
 
@@ -105,6 +114,7 @@ class CoreState:
         self._slots: dict[Buffer, int] = {}
         self._current: dict[Buffer, Array] = {}
         self._tensors: dict[GlobalTensor, Array] = {}
+        self._kept: dict[KeepScalars, list[dict[str, Any]]] = {}
 
     def value(self, expr: ExprLike) -> Any:
         """The present value of a scalar."""
@@ -161,6 +171,24 @@ class CoreState:
         if not 0 <= index < len(entries):
             raise IndexError(f"{name}: element {index} of a list of {len(entries)} is picked")
         self._tensors[statement.tensor] = self.scalars[global_key(name)] = entries[index]
+
+    def keep(self, statement: KeepScalars) -> None:
+        """A step of a continuous pipeline begins; its scalars stay known for some steps."""
+        kept, steps = self._kept.setdefault(statement, []), statement.steps
+        depth = int(steps.depth.value)
+        begun, runs = self.scalars.get(steps.counter.name, 0), self.scalars.get(steps.runs.name, 0)
+        runs += int(bool(self.value(statement.begins)))
+        self.scalars |= {steps.counter.name: begun + 1, steps.slot.name: begun % depth}
+        self.scalars |= {steps.runs.name: runs, steps.run.name: runs % depth}
+        kept.append({symbol.name: self.scalars[symbol.name] for symbol in statement.scalars})
+        del kept[:-depth]
+
+    def recall(self, statement: Earlier) -> dict[str, Any]:
+        """The scalars of an earlier step become the present ones; what they are otherwise is returned."""
+        earlier = self._kept[statement.keep][-1 - statement.back]
+        now = {name: self.scalars[name] for name in earlier}
+        self.scalars.update(earlier)
+        return now
 
     def collect(self, statement: Collect) -> None:
         """Collect the indices for which a condition holds."""

@@ -16,8 +16,10 @@ from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import (
     Alloc,
     Collect,
+    Earlier,
     For,
     If,
+    KeepScalars,
     Let,
     PickTensor,
     Seq,
@@ -46,7 +48,9 @@ def pausing(statement: Statement, core: CoreState) -> Generator[str, None, None]
     elif isinstance(statement, If):
         branch = statement.then if core.value(statement.condition) else statement.otherwise
         if branch is not None:
+            now = core.recall(statement) if isinstance(statement, Earlier) else {}
             yield from pausing(branch, core)
+            core.scalars.update(now)
     else:
         for child, plain in _parts(statement):
             if plain is None:
@@ -123,6 +127,22 @@ def _if(item: If) -> Step:
     return run
 
 
+def _earlier(item: Earlier) -> Step:
+    then, condition = step(item.then), evaluator(item.condition)
+
+    def run(core: CoreState) -> None:
+        if then is not None and condition(core.scalars):
+            now = core.recall(item)
+            then(core)
+            core.scalars.update(now)
+
+    return run
+
+
+def _keep(item: KeepScalars) -> Step:
+    return lambda core: core.keep(item)
+
+
 def _alloc(item: Alloc) -> Step:
     body = step(item.body)
 
@@ -162,6 +182,8 @@ _MAKERS: dict[type[Statement], Callable[..., Step | None]] = {
     Let: _let,
     For: _for,
     If: _if,
+    Earlier: _earlier,
+    KeepScalars: _keep,
     Alloc: _alloc,
     Seq: _all,
     Stage: _all,

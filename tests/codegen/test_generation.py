@@ -9,7 +9,7 @@ import pytest
 
 from attndsl.base import disk_cache
 from attndsl.codegen.kernel_set.request import KernelRequest, in_order
-from attndsl.codegen.project.files import MANIFEST, OutputNotWritable
+from attndsl.codegen.project.files import MANIFEST, FolderTaken, OutputNotWritable
 from attndsl.codegen.project.finished import EarlierRequestFails
 from attndsl.codegen.project.generation import Generation
 from attndsl.spec.operator.loader import load_file
@@ -139,3 +139,25 @@ def test_what_is_no_request_is_refused(data: object) -> None:
 
 def test_requests_have_one_order() -> None:
     assert in_order((WIDE, HALF, DEFAULT, WIDE)) == in_order((HALF, DEFAULT, WIDE)) == (DEFAULT, HALF, WIDE)
+
+
+def named(spec: Path, name: str) -> Path:
+    """The same operator under another name, in a file of its own."""
+    file = spec.with_name(f"{name[-8:]}.py")
+    file.write_text(spec.read_text().replace("small_decode", name))
+    return file
+
+
+LONG = "a_decode_whose_name_goes_on_and_on_until_its_folder_has_to_be_cut_"
+
+
+def test_operators_whose_long_names_begin_alike_are_both_named(spec: Path, tmp_path: Path) -> None:
+    one, other = (named(spec, LONG + end) for end in ("at_first", "later_on"))
+    both = Generation([load_file(one), load_file(other)], HALF, tmp_path / "both")
+    with pytest.raises(FolderTaken, match=rf"'{LONG}at_first' and of '{LONG}later_on'"):
+        both.plan()
+    out = tmp_path / "out"
+    before = [generate(one, out, HALF).project.files, contents(out)]
+    with pytest.raises(FolderTaken, match=rf"'{LONG}at_first' and of '{LONG}later_on'"):
+        generate(other, out, HALF)
+    assert [generate(one, out, HALF).project.files, contents(out)] == before

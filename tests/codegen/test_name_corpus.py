@@ -22,7 +22,7 @@ from attndsl.codegen.project.project import plan_project
 from attndsl.compiler.compile import Specialization, compile_operator
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import errors
-from attndsl.spec.authoring.declarations import INDICES
+from attndsl.spec.authoring.declared_names import INDICES
 
 from . import named_spec
 from .compiling import host_sources

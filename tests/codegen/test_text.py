@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 import attndsl
 from attndsl.api import ops
 from attndsl.base.package_files import generated_dir
-from attndsl.codegen.kernel.kernel import kernel_name, kernel_text
+from attndsl.codegen.kernel.kernel import kernel_text
+from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.codegen.text.line_breaks import WIDTH, wrap
 from attndsl.codegen.text.render import render

@@ -12,8 +12,8 @@ import pytest
 from attndsl.api import ops
 from attndsl.base.package_files import generated_dir
 from attndsl.campaign import NotGenerated, Verification, verify
-from attndsl.codegen.kernel.kernel import kernel_name
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, IllegalKernelList
+from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
 from attndsl.compiler.prepare_launch import prepare
@@ -69,7 +69,7 @@ def test_an_unedited_project_passes_over_cases_for_its_kernels(folder: Path) -> 
     seen = Coverage()
     result = found(folder, seen, cases=4)
     assert result.ok and len(result.rows) == 4
-    assert {(row.dtype, row.bucket, "attn_mask" in row.features) for row in result.rows} == {
+    assert {(row.dtype, row.padded_head_size, "attn_mask" in row.features) for row in result.rows} == {
         ("float16", 64, True)
     }
     (kernel,) = seen.kernels()

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from attndsl.api import ops
 from attndsl.codegen.kernel_set.kernel_request import wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
+from attndsl.compiler.compile import compile_operator
 from attndsl.compiler.prepare_launch import prepare
-from attndsl.compiler.tiling_proofs import print_proofs, prove_tiling
+from attndsl.compiler.tiling_proofs import INT64, contract_facts, print_proofs, prove_tiling
+from attndsl.expr import Symbol
+from attndsl.expr.proofs import Prover
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import shipped_names
 from attndsl.verify.cases.cases import Stream
 from tests.support.devices import ARCHITECTURE
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 OPERATORS = shipped_names()
 
@@ -49,3 +56,18 @@ def test_what_does_not_follow_from_a_contract_is_told() -> None:
     special = wanted_specializations(operator, KernelRequest())[0].special
     assert "not proved:\n" in (text := print_proofs(operator, special))
     assert "tasks: 'batch * tiling.kvHeads' may leave int64" in text
+
+
+def test_a_number_stands_for_all_that_decide_as_it_does(tmp_path: Path) -> None:
+    """A kernel for a window of 1 takes any from 1 to 7: no proof may rest on the 1."""
+    op = decode_spec(
+        tmp_path,
+        DECODE_SCORES,
+        "s = attend.when((window > 0) & (window < 8), s * 2.0, s)",
+        DECODE_RESULT,
+        declared="window = op.param('window', int, default=0, ge=0)",
+    )
+    for settings, known in (((("window", 1),), (1, 7)), ((), (0, INT64[1]))):
+        special = Specialization(dtype="float16", padded_head_size=16, settings=settings)
+        facts = contract_facts(compile_operator(op, special))
+        assert Prover(facts).range(Symbol("window")) == known

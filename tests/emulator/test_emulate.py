@@ -7,13 +7,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from attndsl.emulator import CompileFailed, Knobs, LaunchError
 from attndsl.emulator.conditionals import active_text
 from attndsl.emulator.launch_syntax import guessed_kind, kernels, mask, packed_launches, rewrite_launches
-from attndsl.emulator.program import build_program
+from attndsl.emulator.program import FOREIGN, build_program
 
 PROGRAM = """
 #include <cstdio>
@@ -149,6 +150,15 @@ def test_a_trace_of_all_launches(program, tmp_path):
     ]
     last = [event for event in events if event["ph"] == "X" and event["ts"] >= launches[-1]["ts"]]
     assert last and all(event["dur"] > 0 for event in last)
+
+
+def test_time_alone_is_the_same_without_data(program, file):
+    whole, timed = (program.run(["count"], knobs=replace(FOREIGN, timing=on)) for on in (False, True))
+    assert timed.error is None and not timed.findings and len(timed.launches) == len(whole.launches)
+    for key in ("kernel", "cores", "cycles", "active_by_core", "critical_path"):
+        assert [one[key] for one in timed.launches] == [one[key] for one in whole.launches]
+    done = command(file, "-D", "BLOCKS=4", "--timing")
+    assert "scale: " in done.stdout and "us on 4 blocks; us by pipe: AIV V " in done.stdout
 
 
 def test_a_trace_that_cannot_be_written_is_an_error(program, tmp_path):

@@ -90,7 +90,7 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, [[maybe_unused]] c
     IncreFlashAttentionTiling tiling{};
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headsPerTask = MinOf(tiling.group, 128);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
@@ -101,6 +101,9 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, [[maybe_unused]] c
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
+    tiling.attentionOutStrideB = problem.N * problem.D;
+    tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
     tiling.keyStrideT =
         problem.keyLayout == values::KeyLayout::kBsh ? problem.kvN * problem.D : problem.D;
     tiling.keyStrideK =
@@ -118,29 +121,26 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, [[maybe_unused]] c
         problem.valueLayout == values::ValueLayout::kBsh
             ? problem.S * (problem.kvN * problem.D)
             : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
     tiling.keyCapacity = problem.S;
     tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
     tiling.queryStrideB = problem.N * problem.D;
     tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 64 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialMaxOffset = 0;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
+    tiling.scoreRingOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 64 * 4, 512);
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 64 * 4, 512);
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     return tiling;
 }
 

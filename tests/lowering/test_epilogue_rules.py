@@ -21,7 +21,7 @@ from tests.support.small_specs import assert_computes, packed_call, packed_spec
 
 from .builders import DECODING, PACKED, PADDED, attention, context, elementwise, lines, masked, scalar, tensor
 
-ROWS = "accumulator[chunk * headDimBucket]"
+ROWS = "accumulator[chunk * paddedHeadSize]"
 STORE = "MTE3  out[batch * outStrideB + head * outStrideN + chunk x headDim pitch outStrideN] <- result"
 EXISTING = masked(Symbol("i") >= Symbol("limit"), 0.0)
 
@@ -48,15 +48,15 @@ def printed(c: Context) -> list[str]:
 def test_rows_are_rounded_and_stored() -> None:
     assert printed(made()) == [
         "with result (UB x2):",
-        f"V     result[chunk * headDimBucket] = Cast({ROWS}) float16 CAST_RINT",
-        f"{STORE}[chunk x headDim pitch headDimBucket]",
+        f"V     result[chunk * paddedHeadSize] = Cast({ROWS}) float16 CAST_RINT",
+        f"{STORE}[chunk x headDim pitch paddedHeadSize]",
     ]
 
 
 def test_a_factor_of_each_head_is_read_row_by_row() -> None:
     found = printed(made(elementwise("multiply", tensor("headScale", ("N",), "float32"))))
     assert found[1:3] == ["for row in 0..chunk:", "head := firstHead + rowBegin + r0 + row"]
-    row = "accumulator[row * headDimBucket + headDimBucket]"
+    row = "accumulator[row * paddedHeadSize + paddedHeadSize]"
     assert found[3] == f"V     {row} = Muls({row}, headScale[head * headScaleStrideN])"
 
 
@@ -65,9 +65,9 @@ def test_quantization_scales_adds_rounds_and_clips_in_fp32() -> None:
     whole = [line for line in found if line.startswith(f"V     {ROWS} =")]
     assert whole == [
         f"V     {ROWS} = Muls({ROWS}, scale[0])",
-        f"V     {ROWS} = Mul({ROWS}, factorRows[chunk * headDimBucket])",
+        f"V     {ROWS} = Mul({ROWS}, factorRows[chunk * paddedHeadSize])",
         f"V     {ROWS} = Adds({ROWS}, offset[0])",
-        f"V     {ROWS} = Add({ROWS}, factorRows[chunk * headDimBucket])",
+        f"V     {ROWS} = Add({ROWS}, factorRows[chunk * paddedHeadSize])",
         f"V     {ROWS} = Cast({ROWS}) float32 CAST_RINT",
         f"V     {ROWS} = Maxs({ROWS}, -128.0)",
         f"V     {ROWS} = Mins({ROWS}, 127.0)",
@@ -77,7 +77,7 @@ def test_quantization_scales_adds_rounds_and_clips_in_fp32() -> None:
         "if offsetStrideE == 0:",
     ]
     assert (
-        "V     result[chunk * headDimBucket] = Cast(resultHalf[chunk * headDimBucket]) int8 CAST_RINT"
+        "V     result[chunk * paddedHeadSize] = Cast(resultHalf[chunk * paddedHeadSize]) int8 CAST_RINT"
         in found
     )
 
@@ -143,12 +143,12 @@ SLOPE = tensor("slope", ("N",), "float32")
         (
             elementwise("divide", C),
             "result / c",
-            ["Duplicate(c)", f"Div({ROWS}, numbersOfRows[chunk * headDimBucket])"],
+            ["Duplicate(c)", f"Div({ROWS}, numbersOfRows[chunk * paddedHeadSize])"],
         ),
         (
             elementwise("subtract", C, before=True),
             "c - result",
-            ["Duplicate(c)", f"Sub(numbersOfRows[chunk * headDimBucket], {ROWS})"],
+            ["Duplicate(c)", f"Sub(numbersOfRows[chunk * paddedHeadSize], {ROWS})"],
         ),
         (elementwise("maximum", scalar(Const(0))), "result max 0", [f"Maxs({ROWS}, 0.0)"]),
         (elementwise("exp"), "exp(result)", [f"Exp({ROWS})"]),
@@ -166,15 +166,15 @@ def test_operations_with_a_number_of_the_call(
 @pytest.mark.parametrize("op", ["sigmoid", "tanh"])
 def test_functions_of_several_instructions_have_scratch_of_their_own(op: str) -> None:
     found = printed(made(elementwise(op)))
-    assert all("chunk * headDimBucket" in line for line in found if line.startswith("V     denominator"))
+    assert all("chunk * paddedHeadSize" in line for line in found if line.startswith("V     denominator"))
     assert [line for line in found if line.startswith("V     denominatorOfRows[")]
 
 
 def test_a_divisor_of_each_head_is_spread_over_its_row() -> None:
     found = printed(made(elementwise("divide", SLOPE)))
-    row, numbers = (f"{name}[headDimBucket]" for name in ("accumulator", "numbersOfRows"))
+    row, numbers = (f"{name}[paddedHeadSize]" for name in ("accumulator", "numbersOfRows"))
     assert found[3] == f"V     {numbers} = Duplicate(slope[head * slopeStrideN])"
-    place = row.replace("[", "[row * headDimBucket + ")
+    place = row.replace("[", "[row * paddedHeadSize + ")
     assert found[4] == f"V     {place} = Div({place}, {numbers})"
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from attndsl.api import ops
-from attndsl.codegen.kernel_set.tiling_keys import selectors, tiling_key
+from attndsl.codegen.kernel_set.dispatch_guards import guards
+from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.compiler.prepare_launch import prepare, specialization_of
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.schedule_options import GRANULE
@@ -171,7 +172,8 @@ def test_emulator_takes_masks_of_ones_and_of_negative_entries() -> None:
 
 def test_kernels_for_masks_of_either_dtype_are_told_apart() -> None:
     chosen = [prepare(sa.bind(**masked(*MASKS[name])[0])).compiled for name in ("added", "ones")]
-    found = [{item.test for item in selectors(each) if "dtype(mask)" in item.symbols} for each in chosen]
+    every = [guards(each) for each in chosen]
+    found = [{guard for guard in each if "dtype(mask)" in guard.condition.symbols()} for each in every]
     assert found[0] and found[1] and found[0] != found[1]
     assert tiling_key(chosen[0]) != tiling_key(chosen[1])
 

@@ -43,8 +43,43 @@ def test_declared_words_of_the_same_letters_are_told_apart(tmp_path: Path) -> No
     words = ("a-b", "a_b", "a b", "ab", "-", "+")
     op = with_words(tmp_path, *words)
     names = [kernel_suffix(op, with_setting("mode", word)) for word in words]
-    assert len(set(names)) == len(words)
+    told = [each.removeprefix(f"{PLAIN_NAME}_mode_") for each in names]
+    assert told == ["a_b", "a_b_2", "a_b_3", "ab", "word", "word_6"]
     check_kernel_names(op, [with_setting("mode", word) for word in words])
+
+
+def test_a_number_makes_no_word_that_another_value_has(tmp_path: Path) -> None:
+    words = ("a-b", "a_b", "a_b_2")
+    op = with_words(tmp_path, *words)
+    specials = [with_setting("mode", word) for word in words]
+    assert len({kernel_suffix(op, each) for each in specials}) == 3
+    check_kernel_names(op, specials)
+
+
+SCALED = "s = attend.when({condition}, s * 2.0, s)"
+
+
+@pytest.mark.parametrize(
+    ("condition", "values", "words"),
+    [
+        ("window > 0", (1, 300), "window_above_0"),
+        ("window >= 16", (16, 20), "window_from_16"),
+        ("(window > 2) & (window < 9)", (3, 8), "window_above_2_and_window_below_9"),
+        ("window % 4 == 3", (3, 7), "window_mod_4_is_3"),
+        ("window < -1", (-2, -9), "window_below_minus1"),
+    ],
+)
+def test_numbers_are_named_by_what_is_asked_of_them(
+    tmp_path: Path, condition: str, values: tuple[int, ...], words: str
+) -> None:
+    declared = "window = op.param('window', int, default=0)"
+    op = decode_spec(
+        tmp_path, DECODE_SCORES, SCALED.format(condition=condition), DECODE_RESULT, declared=declared
+    )
+    specials = [with_setting("window", value) for value in values]
+    assert {kernel_suffix(op, each) for each in specials} == {f"{PLAIN_NAME}_{words}"}
+    check_kernel_names(op, (PLAIN, *specials))
+    assert kernel_suffix(op, PLAIN) == PLAIN_NAME
 
 
 def test_settings_of_tensors(plain: Operator) -> None:

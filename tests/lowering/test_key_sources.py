@@ -173,7 +173,7 @@ def test_quantized_rows_pass_through_a_ring_of_their_own() -> None:
     c = context(attention(keys=quantized(offset=True)))
     assert c.cube_dtype == "float16" and c.keys.quantization is not None
     assert segments(c) == [
-        "# keyRing from 0, count rows at (slot * tileKeys + n0) * headDimBucket by headDimBucket"
+        "# keyRing from 0, count rows at (slot * tileKeys + n0) * paddedHeadSize by paddedHeadSize"
     ]
     widen = text(c.keys.widen(c))  # type: ignore[attr-defined]
     assert "float16 CAST_NONE" in widen and "MTE3  keyRing[(slot * tileKeys + k0)" in widen

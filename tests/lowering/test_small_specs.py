@@ -194,6 +194,15 @@ def test_heads_that_lie_far_apart(tmp_path: Path, layout: str) -> None:
     assert any("queryStrideN <= 65535" in text for text in choices) == layout.startswith("N")
 
 
+@pytest.mark.parametrize("queries", [[1, 0, 70, 0, 0, 130, 3], [0, 0, 1], [300]])
+def test_items_of_all_lengths_follow_each_other(tmp_path: Path, queries: list[int]) -> None:
+    """In one pipeline on two blocks: items without rows, without keys, with one tile and with many."""
+    schedule = "op.schedule(tile_k=64, cores=2, split_kv=1)"
+    op = made(tmp_path, PACKED, PACKED_PLAIN, declared=schedule)
+    keys = [0 if number % 3 == 2 else 40 + 90 * number for number in range(len(queries))]
+    check(op, packed_call(queries, keys, 4, 2))
+
+
 def test_a_window_of_int8_rows(tmp_path: Path) -> None:
     """What wraps another source keeps all that it does, the preparation of its tiles too."""
     declared = """

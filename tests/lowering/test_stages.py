@@ -10,8 +10,9 @@ import pytest
 from attndsl.expr import Const, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.attention_loop import attention_loop
+from attndsl.lowering.attention.continuous import all_continuous
 from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile, with_query
-from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, update_tile
+from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
 from attndsl.lowering.emit.row_operations import with_row_statistic
@@ -27,7 +28,7 @@ from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.target import MemorySpace
 from attndsl.tile.instructions import Binary
 from attndsl.tile.printer import print_program
-from attndsl.tile.statements import Alloc, seq
+from attndsl.tile.statements import Alloc, Pipelined, seq
 from tests.support.devices import DEVICE
 
 from .builders import (
@@ -99,8 +100,9 @@ def test_rows_that_have_seen_no_key_start_from_the_lowest_number() -> None:
     assert lines(start_rows(context(attention())))[1:] == [
         "V     rowMax[rows] = Duplicate(lowest)",
         "V     rowSum[rows] = Duplicate(0)",
-        "V     accumulator[rows * headDimBucket] = Duplicate(0)",
     ]
+    sums = "V     accumulator[rows * paddedHeadSize] = Duplicate(0)"
+    assert lines(start_sums(context(attention())))[1:] == [sums]
     padded = context(attention(PADDED), positions=POSITIONS)
     assert lines(start_rows(padded))[1] == "if rows > 0:"  # a task may have none
 
@@ -187,9 +189,44 @@ def test_scores_and_weighted_sums_take_turns_in_l0c() -> None:
     assert product.total_bytes == DEVICE.architecture.memory(MemorySpace.L0C).usable
 
 
+def tiles_of(c: Context) -> Pipelined:
+    """The loop over an item's tiles."""
+    return next(item for item in attention_loop(c, modifiers(c), ()).body if isinstance(item, Pipelined))
+
+
+def test_a_continuous_loop_has_the_first_and_the_last_stages_of_an_item() -> None:
+    (c,) = all_continuous((context(attention()),))
+    assert c.continuous
+    loop = tiles_of(c)
+    found = [
+        (stage.name, lag, str(when))
+        for stage, lag, when in zip(loop.stages, loop.lags, loop.when, strict=True)
+    ]
+    keyed = "tile < tiles and items > item"
+    assert found == [
+        ("StartRows", 0, "tile == 0"),
+        ("ScoreTile", 0, keyed),
+        ("SoftmaxTile", 0, keyed),
+        ("WeightedTile", 2, keyed),
+        ("StartSums", 2, "tile == 0"),
+        ("UpdateTile", 2, keyed),
+    ]
+    with_last = attention_loop(c, modifiers(c), (write_rows(c),)).body
+    (loop,) = (item for item in with_last if isinstance(item, Pipelined))
+    last = (loop.stages[-1].name, loop.lags[-1], str(loop.when[-1]))
+    assert last == ("WriteRows", 2, "tile == steps - 1")
+
+
+def test_vectors_of_channels_belong_to_one_item_at_a_time() -> None:
+    (c,) = all_continuous((context(attention(keys=quantized("key"))),))
+    assert not c.continuous
+    one, other = context(attention()), context(attention(keys=quantized("key")))
+    assert not any(each.continuous for each in all_continuous((one, other)))  # they share buffers
+
+
 def test_the_loop_runs_the_weighted_sums_behind_the_scores() -> None:
     c = context(attention(), ring=4)
-    loop = attention_loop(c, modifiers(c))
+    loop = tiles_of(c)
     lags = {stage.name: lag for stage, lag in zip(loop.stages, loop.lags, strict=True)}
     assert lags == {"ScoreTile": 0, "SoftmaxTile": 0, "WeightedTile": 3, "UpdateTile": 3}
 
@@ -205,19 +242,19 @@ def test_quantized_rows_are_widened_in_front_of_the_cube(
     keys: nodes.Rows | None, values: nodes.Rows | None, names: list[str]
 ) -> None:
     c = context(attention(keys=keys, values=values))
-    assert [stage.name for stage in attention_loop(c, modifiers(c)).stages] == names
+    assert [stage.name for stage in tiles_of(c).stages] == names
 
 
 def test_a_window_of_quantized_rows_is_widened_too() -> None:
     start = tensor("starts", ("B",), "int64")
     window = nodes.Windowed(source=quantized("key"), start=start, axes=AXES)
     c = context(attention(keys=window))
-    assert attention_loop(c, modifiers(c)).stages[0].name == "WidenKeys"
+    assert tiles_of(c).stages[0].name == "WidenKeys"
 
 
 def test_queries_absorb_the_scale_of_keys_and_scores_their_offset() -> None:
     c = context(attention(keys=quantized("key", offset=True)))
-    stages = {stage.name: lines(stage) for stage in attention_loop(c, modifiers(c)).stages}
+    stages = {stage.name: lines(stage) for stage in tiles_of(c).stages}
     assert "if tile == 0:" in stages["WidenKeys"]  # once an item
     assert "# folded = query * scale / factor" in stages["WidenKeys"]
     assert "# shift = factor * sum(folded * offset)" in stages["WidenKeys"]

@@ -19,7 +19,7 @@ from attndsl.tile.statements import For, Let, Seq, Stage, Statement
 from tests.support.specials import compiled
 
 FEATURES = ("attn_mask", "pse_shift")
-BUCKET, TILE, RING = 128, 512, 3
+PADDED, TILE, RING = 128, 512, 3
 # Strides of these tensors are the same whatever the layout: the choice among them is arbitrary.
 ONE_LAYOUT = {"host.queryLayout": 0, "host.attentionOutLayout": 0, "host.attnMaskLayout": 0}
 
@@ -45,17 +45,17 @@ def hosts(draw):
 
 
 def program():
-    return compiled(BUCKET, "float16", *FEATURES).program
+    return compiled(PADDED, "float16", *FEATURES).program
 
 
 @lru_cache(maxsize=1)
 def folder():
-    return written(compiled(BUCKET, "float16", *FEATURES))
+    return written(compiled(PADDED, "float16", *FEATURES))
 
 
 def in_cxx(host):
     """Every field of the struct that the generated ComputeTiling fills."""
-    made = compiled(BUCKET, "float16", *FEATURES)
+    made = compiled(PADDED, "float16", *FEATURES)
     launch = Launch(compiled=made, call=None, host=host, tiling={}, arguments={})
     ctypes_of = {"int64": ctypes.c_int64, "float32": ctypes.c_float}
     fields = [("key", ctypes.c_uint64)]
@@ -129,8 +129,8 @@ def test_the_workspace_holds_every_ring_and_partial_apart(host):
     # Partials exist only of split rows; a statistic has a block of 8 lanes.
     rows = t["splits"] * host["B"] * host["N"] if t["splits"] > 1 else 0
     needed = {"scoreRing": RING * group * TILE * 4, "probRing": RING * group * TILE * 2}
-    needed |= {"outRing": RING * group * BUCKET * 4, "partialMax": rows * 32, "partialSum": rows * 32}
-    needed |= {"partialOut": rows * BUCKET * 4}
+    needed |= {"outRing": RING * group * PADDED * 4, "partialMax": rows * 32, "partialSum": rows * 32}
+    needed |= {"partialOut": rows * PADDED * 4}
     ranges = []
     for name, size in needed.items():
         start = t[f"{name}Offset"]
@@ -156,7 +156,7 @@ def walk_items(core, env, wanted):
     for block in range(env["blocks"]):
         scalars = {**env, "blockIndex": block, "blockCount": env["blocks"]}
         bounds = (int(e.evaluate(scalars)) for e in (loop.begin, loop.end, loop.step))
-        for item in range(*bounds):
+        for item in (turn for turn in range(*bounds) if turn < env["items"]):
             yield tuple(_lets(loop.body, {**scalars, "item": item})[name] for name in wanted)
 
 

@@ -17,7 +17,7 @@ from attndsl.passes.events import synchronize as events_module
 from attndsl.passes.events.hazards import find_problems
 from attndsl.passes.events.ring_order import find_early_flags
 from attndsl.passes.events.synchronize import synchronize
-from attndsl.passes.flags import derive_flags as flags_module
+from attndsl.passes.flags import slot_reuse
 from attndsl.passes.flags.derive_flags import derive_flags
 from attndsl.passes.split_cores import split_cores
 from attndsl.target import Core, MemorySpace, Pipe
@@ -235,10 +235,8 @@ def four(lags: tuple[int, ...]) -> tuple[tuple[Core, ...], tuple[int, ...], tupl
 @pytest.mark.parametrize("prefetch_distance", [0, 1, 2, 5])
 def test_the_ring_that_is_needed(prefetch_distance):
     cores, lags, rings = four((0, 0, prefetch_distance, prefetch_distance))
-    found = [
-        flags_module._first_defect(cores, lags, rings, depth) for depth in range(1, prefetch_distance + 3)
-    ]
-    assert [depth for depth, defect in enumerate(found, 1) if defect == flags_module._SOUND] == [
+    found = [slot_reuse.first_defect(cores, lags, rings, depth) for depth in range(1, prefetch_distance + 3)]
+    assert [depth for depth, defect in enumerate(found, 1) if defect == slot_reuse.SOUND] == [
         prefetch_distance + 1,
         prefetch_distance + 2,
     ]
@@ -250,12 +248,32 @@ def test_a_defect_that_only_shows_between_short_runs():
     cores, lags, rings = four((0, 0, 0, 0))
     crossed = ((0, 1), (0, 3), (1, 2))
     found = {
-        runs: flags_module._defect_of_runs(cores, lags, crossed, 3, runs)
+        runs: slot_reuse.defect_of_runs(cores, lags, crossed, 3, runs)
         for runs in ((6, 6), (3, 6), (1, 1), (4, 4))
     }
-    assert [runs for runs, defect in found.items() if defect == flags_module._SOUND] == [(6, 6), (3, 6)]
-    assert flags_module._first_defect(cores, lags, crossed, 3) != flags_module._SOUND
-    assert flags_module._first_defect(cores, lags, rings, 3) == flags_module._SOUND
+    assert [runs for runs, defect in found.items() if defect == slot_reuse.SOUND] == [(6, 6), (3, 6)]
+    assert slot_reuse.first_defect(cores, lags, crossed, 3) != slot_reuse.SOUND
+    assert slot_reuse.first_defect(cores, lags, rings, 3) == slot_reuse.SOUND
+
+
+@pytest.mark.parametrize("lag", [1, 2, 3])
+def test_the_ring_that_a_continuous_loop_needs(lag):
+    """Whichever steps have no work: one slot more than the deepest lag, as for a loop that drains."""
+    cores, lags, rings = four((0, 0, lag, lag))
+    found = [slot_reuse.first_defect_of_steps(cores, lags, rings, depth) for depth in range(1, lag + 2)]
+    assert [defect == slot_reuse.SOUND for defect in found] == [False] * lag + [True]
+
+
+def test_a_ring_without_an_answer_is_overwritten_whichever_steps_have_work():
+    cores, lags, rings = four((0, 0, 2, 2))
+    short = ((0, 1), (2, 3))
+    found = {
+        absent: slot_reuse.defect_of_runs(cores, lags, short, 3, (7,), absent=frozenset(absent))
+        for absent in ((), (1, 2))
+    }
+    assert slot_reuse.SOUND not in found.values()  # no answer ever comes back from the vector core
+    assert slot_reuse.first_defect_of_steps(cores, lags, short, 3) == 0
+    assert slot_reuse.first_defect_of_steps(cores, lags, rings, 3) == slot_reuse.SOUND
 
 
 @pytest.mark.parametrize(
@@ -266,13 +284,13 @@ def test_the_proof_agrees_with_every_interleaving(lags, depth):
     """A slow model: a stage that has its flags may run at any time; some order overwrites, or none does."""
     cores, lags, rings = four(lags)
     runs = (depth + 1, 0, depth, 1, depth + 1)
-    proved = flags_module._defect_of_runs(cores, lags, rings, depth, runs)
-    assert (proved == flags_module._SOUND) is not _can_overwrite(cores, lags, rings, depth, runs)
+    proved = slot_reuse.defect_of_runs(cores, lags, rings, depth, runs)
+    assert (proved == slot_reuse.SOUND) is not _can_overwrite(cores, lags, rings, depth, runs)
 
 
 def _can_overwrite(cores, lags, rings, depth, runs) -> bool:
     """Let the writer of each ring run as far ahead as flags allow while its reader stands still."""
-    order = {core: flags_module._executions(cores, lags, core, runs) for core in Core}
+    order = {core: slot_reuse._executions(cores, lags, core, runs) for core in Core}
     for ahead, number in itertools.product(Core, range(len(rings))):
         writer, _ = rings[number]
         if cores[writer] is not ahead:
@@ -321,10 +339,10 @@ def test_a_flag_for_a_free_slot_tells_of_its_own_ring_alone():
     """Two rings between the same stages: that a slot of one was read says nothing of the other."""
     cores, lags, rings = (Core.AIC, Core.AIV), (0, 0), ((0, 1), (0, 1))
     found = [
-        flags_module._defect_of_runs(cores, lags, rings, 1, (3,), (), frozenset(back_pressure))
+        slot_reuse.defect_of_runs(cores, lags, rings, 1, (3,), (), frozenset(back_pressure))
         for back_pressure in ((0, 1), (0,), (1,))
     ]
-    assert found == [flags_module._SOUND, 1, 0]
+    assert found == [slot_reuse.SOUND, 1, 0]
 
 
 C = ring("ringC", "float32")
@@ -407,8 +425,8 @@ def test_rings_with_back_pressure_need_the_flag_at_every_depth(depth):
     cores = (Core.AIC, Core.AIV, Core.AIC, Core.AIC, Core.AIV)
     lags, rings = (0, 0, depth - 1, 0, depth - 1), ((0, 1), (1, 2), (3, 4))
     parts = (0, 0, 0, 1, 1)
-    assert flags_module._first_defect(cores, lags, rings, depth, parts, frozenset({2})) == flags_module._SOUND
-    assert flags_module._first_defect(cores, lags, rings, depth, parts) == 2
+    assert slot_reuse.first_defect(cores, lags, rings, depth, parts, frozenset({2})) == slot_reuse.SOUND
+    assert slot_reuse.first_defect(cores, lags, rings, depth, parts) == 2
 
 
 # What no flag covers.

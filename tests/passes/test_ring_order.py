@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from attndsl.expr import Symbol
+from attndsl.expr import Const, Named, Scope, Symbol
 from attndsl.passes.events.ring_order import find_early_flags
-from attndsl.target import Pipe
+from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction, LoadRows, StoreRows
-from attndsl.tile.statements import BLOCK_MODE, DEVICE_MODE, For, Let, SetCrossFlag, Statement, seq
+from attndsl.tile.statements import (
+    BLOCK_MODE,
+    DEVICE_MODE,
+    Earlier,
+    For,
+    If,
+    KeepScalars,
+    Let,
+    SetCrossFlag,
+    Statement,
+    Steps,
+    seq,
+)
 
 from .trees import MTE2, MTE3, V, load, order, ub
 
@@ -94,3 +106,48 @@ def test_loops_over_one_scalar_run_all_or_none():
 def test_the_finding_names_the_flag_the_instruction_and_the_ring():
     (found,) = find_early_flags(seq(read(), flag()))
     assert str(found) == ("flag done is raised behind MTE3 while 'x[64] <- ring[64]' may still access ring")
+
+
+KEEP = KeepScalars(
+    core=Core.AIV,
+    part="",
+    steps=Steps(
+        counter=Symbol("begun", Scope.MEMBER),
+        slot=Symbol("slot"),
+        runs=Symbol("itemsBegun", Scope.MEMBER),
+        run=Symbol("itemSlot"),
+        depth=Named(2, "ring"),
+    ),
+    begins=Const(True),
+    scalars=(Symbol("slot"), ROWS),
+)
+
+
+def over_rows(*body: Statement) -> For:
+    return For(var=Symbol("r"), end=ROWS, body=seq(*body))
+
+
+def earlier(*body: Statement) -> If:
+    """The statements with the rows of the step before."""
+    return Earlier(condition=KEEP.steps.counter > 1, then=seq(*body), keep=KEEP, back=1)
+
+
+def test_rows_of_an_earlier_step_are_not_those_of_this_one():
+    """The core may have rows of the item before and none of this one: nothing orders its flag then."""
+    ordered = over_rows(order("b", V, MTE3))
+    rows = Let(symbol=ROWS, value=Symbol("taskRows"))
+    load = over_rows(read(), order("a", MTE2, V))
+    assert early(rows, load, ordered, flag()) == []
+    assert early(rows, earlier(load), ordered, flag()) == ["MTE2 on ring"]
+
+
+def test_a_handshake_for_cores_without_rows_is_enough():
+    rows, ordered = Let(symbol=ROWS, value=Symbol("taskRows")), over_rows(order("b", V, MTE3))
+    load = earlier(over_rows(read(), order("a", MTE2, V)))
+    late = find_early_flags(seq(rows, load, ordered, flag()))
+    assert {found.idle for found in late} == {frozenset({"rows"})}
+    handshake = order("h", MTE2, MTE3)
+    assert early(rows, load, ordered, If(condition=ROWS <= 0, then=seq(handshake)), flag()) == []
+    assert early(rows, load, ordered, If(condition=ROWS <= 1, then=seq(handshake)), flag()) == [
+        "MTE2 on ring"
+    ]

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from attndsl.expr import Const, Symbol
+from attndsl.expr import Const, Named, Scope, Symbol
 from attndsl.passes.split_cores import split_cores
 from attndsl.target import Core, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
@@ -24,6 +24,7 @@ from attndsl.tile.statements import (
     Pipelined,
     Stage,
     Statement,
+    Steps,
     seq,
 )
 from tests.support.devices import ARCHITECTURE
@@ -206,3 +207,51 @@ def test_every_memory_on_chip_has_an_owner(space: MemorySpace) -> None:
 def test_the_joint_tree_stays_as_it_was():
     joint = program(cube(to_l1()), vector(load(X)))
     assert split_cores(joint).body is joint.body
+
+
+STEPS = Steps(
+    counter=Symbol("begun", Scope.MEMBER),
+    slot=Symbol("slot"),
+    runs=Symbol("itemsBegun", Scope.MEMBER),
+    run=Symbol("itemSlot"),
+    depth=Named(3, "ring"),
+)
+
+
+def test_stages_of_a_continuous_loop_work_with_the_scalars_of_an_earlier_step():
+    moved = LoadRows(dst=X.region(0, 1, 64), src=GM.region(ROWS * 64, 1, 64))
+    assert_splits(
+        For(
+            var=Symbol("item"),
+            end=Symbol("items"),
+            body=seq(
+                Let(symbol=ROWS, value=Symbol("item") * 2),
+                Pipelined(
+                    var=TILE,
+                    extent=TILES,
+                    stages=(vector(load(X), name="First"), vector(moved, name="Last")),
+                    lags=(0, 2),
+                    when=(TILE == 0, TILE > ROWS),
+                    steps=STEPS,
+                ),
+            ),
+        ),
+        into="""
+            AIC:
+                for item in 0..items:
+                    for tile in 0..tiles
+
+            AIV:
+                for item in 0..items:
+                    rows := item * 2
+                    for tile in 0..tiles:
+                        next step of ring: slot, itemSlot of the runs, keeping tile, rows
+                        if tile == 0:
+                            stage First on AIV:
+                                MTE2  x[64] <- gm[64]
+                        2 steps earlier, if begun > 2:
+                            if tile > rows:
+                                stage Last on AIV:
+                                    MTE2  x[64] <- gm[rows * 64 + 64]
+            """,
+    )

@@ -121,17 +121,17 @@ def test_two_slots_let_neighbouring_lifetimes_overlap():
         assert [pair for pair in found if pair != "V>V"] == conflicts
 
 
-def test_the_merge_waits_for_the_partials_to_be_stored():
-    """Of the shipped operator: WriteRows stores the accumulator, MergePartials overwrites it."""
+def test_partials_are_stored_before_their_place_is_written_again():
+    """Of the shipped operator: WriteRows stores copies of maxima and sums, by row steps in two slots."""
     tree = compiled().program.cores[Core.AIV]
-    merge = next(item for item in tree.walk() if isinstance(item, Stage) and item.name == "MergePartials")
+    write = next(item for item in tree.walk() if isinstance(item, Stage) and item.name == "WriteRows")
     free = [
-        item for item in merge.walk() if isinstance(item, SetEvent) and item.name.startswith("rowMaxFree")
+        item for item in write.walk() if isinstance(item, SetEvent) and item.name.startswith("leavingMaxFree")
     ]
     assert {type(item) for item in free} == {SetEvent, WaitEvent}
     bare = rewrite(tree, lambda item: None if item in free else item)
     assert bare is not None
-    assert {found.buffer.name for found in find_conflicts(as_seq(bare))} >= {"accumulator"}
+    assert {found.buffer.name for found in find_conflicts(as_seq(bare))} >= {"leavingMax", "leavingSum"}
 
 
 # Flags are binary.
@@ -171,8 +171,8 @@ def test_a_lifetime_without_the_raising_pipe_asks_it_first():
     ("core", "name", "buffers"),
     [
         (Core.AIV, "scoreReadyMTE2V", ("score", "pseShiftRows")),
+        (Core.AIV, "leavingMaxFreeMTE3V", ("leavingMax", "leavingSum")),
         (Core.AIC, "rightL0ReadyMTE1M", ("rightL0",)),
-        (Core.AIV, "rowMaxFreeMTE3V", ("rowMax", "rowSum", "accumulator")),
     ],
 )
 def test_an_event_tells_which_buffers_it_orders(core, name, buffers):

@@ -148,3 +148,21 @@ def test_the_signature_is_legal_python_or_says_what_is_required():
     op.keyword_only()
     op.param("dilation", int)
     assert op.contract_text().startswith("small(scale=1.0, window=<required>, *, dilation)")
+
+
+@pytest.mark.parametrize(
+    ("condition", "what"),
+    [
+        (lambda op, p: p[0] > 3, r"elements of 'p'"),
+        (lambda op, p: p.highest, r"elements of 'p'"),
+        (lambda op, p: Symbol("N") > 3, r"'N', a size or an index"),
+    ],
+)
+def test_what_shapes_a_kernel_is_no_size_and_no_element(condition, what):
+    op, q, k, v = declared()
+    p = op.lengths("p", "B", optional=True)
+    s = attend.scores(q, attend.rows(k, length=p))
+    s = attend.when(condition(op, p), s, attend.tanh(s))
+    op.output("out", attend.softmax(s) @ attend.rows(v, length=p), like=q)
+    with pytest.raises(errors.SpecError, match=what):
+        op.check()

@@ -22,7 +22,7 @@ GIVES = {
 INSTRUCTION_SET = "tile/instructions/units.py"
 """The only module that is written for one architecture, and says why."""
 RESOLVES_DEFAULT = {
-    "spec/authoring/declarations.py",
+    "spec/authoring/declared_names.py",
     "spec/operator/operator.py",
     "emulator/kernel.py",
     "emulator/program.py",

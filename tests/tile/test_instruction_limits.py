@@ -96,7 +96,7 @@ def test_every_operation_has_a_cost():
         assert item.cycles(bench, COSTS) > COSTS[item.cost_key].head and item.units(bench) > 0, (
             item.describe()
         )
-    short, long = (Unary(op="Exp", dst=row(f32, n), src=row(g32, n)) for n in (64, 640))
+    short, long = (Unary(op="Exp", dst=row(f32, n), src=row(g32, n)) for n in (256, 832))
     assert long.cycles(bench, COSTS) - short.cycles(bench, COSTS) == pytest.approx(9 * COSTS["Exp"].per_unit)
 
 

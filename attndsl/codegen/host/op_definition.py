@@ -17,7 +17,7 @@ from attndsl.expr import Expr
 from attndsl.expr.argument_facts import DTYPE, GIVEN, given, kind_of
 from attndsl.graph.nodes import Cast, Choose, Conditional, Input, Node, Output, Quantize
 from attndsl.spec.contract.arguments import DTYPES, OutputSpec, ParamSpec, TensorSpec
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 
 
 class AlikeNames(UserError, ValueError):
@@ -105,7 +105,7 @@ def check_told_apart(names: Names) -> None:
             )
 
 
-def definition(operator: Operator, kernels: Sequence[Compiled]) -> Definition:
+def definition(operator: Contract, kernels: Sequence[Compiled]) -> Definition:
     """The definition of an operator; its dtype columns are those that a kernel takes, or all legal ones."""
     names = names_of(operator)
     columns = dtype_columns(operator, kernels)
@@ -139,7 +139,7 @@ def definition(operator: Operator, kernels: Sequence[Compiled]) -> Definition:
 # Dtype columns
 
 
-def dtype_columns(operator: Operator, kernels: Sequence[Compiled]) -> tuple[dict[str, str], ...]:
+def dtype_columns(operator: Contract, kernels: Sequence[Compiled]) -> tuple[dict[str, str], ...]:
     """The combinations of dtypes, each the dtype of every tensor and result by name."""
     columns: list[dict[str, str]] = [{}]
     for spec in operator.tensors:

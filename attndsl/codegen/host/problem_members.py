@@ -12,7 +12,7 @@ from attndsl.expr.argument_facts import asks, dtype_of, given
 from attndsl.lowering.signature.enum_parameters import number_of
 from attndsl.lowering.signature.host_scalars import HOST, layout_choice
 from attndsl.spec.contract.arguments import TensorSpec
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.tile.naming import camel
 
 HEAD_SIZE, VALUE_SIZE = "headSize", "valueSize"
@@ -22,12 +22,12 @@ _OF_HOSTS = re.compile(
 _SUFFIX = {"given": "Given", "dtype": "Dtype", "split": "Split"}
 
 
-def io_tensor(operator: Operator) -> TensorSpec:
+def io_tensor(operator: Contract) -> TensorSpec:
     """The tensor whose dtype decides the arithmetic of a kernel."""
     return operator.tensor(operator.outputs[0].like)
 
 
-def head_size(operator: Operator) -> Expr:
+def head_size(operator: Contract) -> Expr:
     """The size that kernels are specialized on, padded to the next multiple of a fractal."""
     return operator.axis_extents["D"]
 
@@ -45,7 +45,7 @@ def member_of(symbol: str) -> str:
     return camel(argument) + _SUFFIX[kind]
 
 
-def dtype_member(operator: Operator) -> str:
+def dtype_member(operator: Contract) -> str:
     """The problem's member for the io dtype."""
     return member_of(dtype_of(io_tensor(operator).name).name)
 
@@ -55,7 +55,7 @@ def given_member(feature: str) -> str:
     return member_of(given(feature).name)
 
 
-def counted(operator: Operator, symbol: str) -> tuple[Any, ...]:
+def counted(operator: Contract, symbol: str) -> tuple[Any, ...]:
     """The dtypes, layouts or words that a host counts, in the order of their numbers; none of a number."""
     kind, argument = asks(symbol)
     if kind:
@@ -67,7 +67,7 @@ def counted(operator: Operator, symbol: str) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(param.choices.values())) if param.type is str else ()
 
 
-def number_of_value(operator: Operator, symbol: str, value: Any) -> int | float:
+def number_of_value(operator: Contract, symbol: str, value: Any) -> int | float:
     """A value as the number by which hosts compare it; -1 where its argument is absent."""
     values = counted(operator, symbol)
     if values:

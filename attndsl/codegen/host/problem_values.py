@@ -27,7 +27,7 @@ from attndsl.lowering.signature.host_scalars import (
     length_count,
 )
 from attndsl.lowering.signature.specialization import feature_names
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 
 
 def is_measured(member: str) -> bool:
@@ -35,7 +35,7 @@ def is_measured(member: str) -> bool:
     return member.startswith("measure")
 
 
-def _asked(operator: Operator) -> Iterator[str]:
+def _asked(operator: Contract) -> Iterator[str]:
     """The symbols of arguments that a problem may have."""
     for spec in operator.tensors:
         yield given(spec.name).name
@@ -45,13 +45,13 @@ def _asked(operator: Operator) -> Iterator[str]:
     yield from (spec.name for spec in operator.params if spec.type is not bytes)
 
 
-def known_members(operator: Operator) -> set[str]:
+def known_members(operator: Contract) -> set[str]:
     """The members that calls have values for."""
     found = {HEAD_SIZE, VALUE_SIZE, *map(member_of, _asked(operator)), *map(member_of, operator.dims_by_name)}
     return found | {"cores"} | set(_sizes(operator))
 
 
-def _sizes(operator: Operator) -> Iterator[str]:
+def _sizes(operator: Contract) -> Iterator[str]:
     """Members for what hosts count and add up: their names alone."""
     for spec in operator.tensors:
         yield member_of(length_count(spec.name).name)
@@ -93,7 +93,7 @@ def _value(launch: Launch, name: str) -> Any:
     return launch.host.get(name)
 
 
-def _number(operator: Operator, name: str, value: Any) -> Any:
+def _number(operator: Contract, name: str, value: Any) -> Any:
     if value is None:
         return -1
     if isinstance(value, str) or asks(name)[0] in ("dtype", "layout"):

@@ -12,7 +12,7 @@ from attndsl.codegen.names.identifiers import pascal
 from attndsl.expr import Compare, Const, Expr, Named, Symbol
 from attndsl.expr.argument_facts import dtype_of, layout_of
 from attndsl.lowering.signature.host_scalars import layout_choice
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 
 NAMESPACE = "values"
 
@@ -38,7 +38,7 @@ class Words:
         return None
 
 
-def problem_words(operator: Operator) -> dict[str, Words]:
+def problem_words(operator: Contract) -> dict[str, Words]:
     """The words of an operator by the symbols that expressions of its hosts have for them."""
     found: dict[str, Words] = {}
     for symbol, values in _worded(operator):
@@ -48,7 +48,7 @@ def problem_words(operator: Operator) -> dict[str, Words]:
     return found
 
 
-def _worded(operator: Operator) -> Iterator[tuple[str, Mapping[Any, int]]]:
+def _worded(operator: Contract) -> Iterator[tuple[str, Mapping[Any, int]]]:
     """Symbols with their words and numbers."""
     io = dtype_of(io_tensor(operator).name).name
     for spec in operator.tensors:

@@ -24,9 +24,9 @@ from attndsl.codegen.host.problem_members import (
 )
 from attndsl.codegen.host.problem_words import Words, problem_words, with_words
 from attndsl.codegen.host.tiling_function import Assigned, MergedFunction, Step, merged
-from attndsl.codegen.kernel.kernel import CXX_SCALARS, kernel_name
-from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, selectors
-from attndsl.codegen.kernel_set.tiling_keys import key_name, tiling_key
+from attndsl.codegen.kernel.kernel import CXX_SCALARS
+from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, guards
+from attndsl.codegen.kernel_set.kernel_names import kernel_name, key_name, named_keys
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal
 from attndsl.codegen.text.cxx_expressions import cxx_text
@@ -37,7 +37,7 @@ from attndsl.expr.reductions import Fold
 from attndsl.lowering.signature.enum_parameters import enum_parameters
 from attndsl.lowering.signature.host_scalars import CORES, HOST, dimension, fold_name, folds_of
 from attndsl.lowering.signature.specialization import feature_names, settings_of
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.tile.program import TilingField, tiling_field_ref
 from attndsl.tile.statements import DEVICE_MODE, SetCrossFlag
 
@@ -104,9 +104,7 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
     """The host side of the kernels of one operator."""
     operator = kernels[0].operator
     names, words = names_of(operator), problem_words(operator)
-    keys = tuple((key_name(compiled), tiling_key(compiled)) for compiled in kernels)
-    if len({key for _, key in keys}) != len(keys) or len({name for name, _ in keys}) != len(keys):
-        raise InternalError(f"two kernels of {operator.name} have the same tiling key, or name of it")
+    measures([field for each in kernels for field in each.program.tiling])
     functions, forms, planned = _tiling_functions(kernels, words)
     values = [field.value for compiled in kernels for field in compiled.program.tiling]
     problem = tuple(problem_rows(kernels))
@@ -115,7 +113,7 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
         names=names,
         operator=comment(operator.name),
         guard=f"ATTNDSL_{names.op.upper()}",
-        keys=keys,
+        keys=named_keys(kernels),
         words=tuple({each.name: each for each in words.values() if each.member in members}.values()),
         problem=problem,
         fields=tuple(_fields(kernels)),
@@ -156,7 +154,7 @@ def _tiling_functions(
             mode = BATCH_MODE if waits_for_all(compiled) else 0
             planned[id(compiled)] = PlannedKernel(
                 kernel_name(compiled),
-                tuple(item.shown(words) for item in selectors(compiled)),
+                tuple(guard.shown(words) for guard in guards(compiled)),
                 key_name(compiled),
                 name,
                 (mode, *(numbers.get(form, 0) for form in names)),
@@ -234,12 +232,18 @@ def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, 
 
 
 def measures(fields: Sequence[TilingField]) -> tuple[Fold, ...]:
-    """What tiling fields read of whole tensors, such as the longest row: the host measures it."""
+    """What tiling fields read of whole tensors, such as the longest row: the host measures it.
+
+    Raises:
+        InternalError: two of them have the same name.
+    """
     found: dict[str, Fold] = {}
     for field in fields:
         for node in field.value.walk():
-            if isinstance(node, Fold):
-                found.setdefault(measure_name(node), node)
+            if isinstance(node, Fold) and not found.setdefault(measure_name(node), node).same(node):
+                raise InternalError(
+                    f"'{found[measure_name(node)]}' and '{node}' are both {measure_name(node)}"
+                )
     return tuple(found.values())
 
 
@@ -293,12 +297,12 @@ def _assigned(compiled: Compiled, words: Mapping[str, Words]) -> Iterator[Assign
         yield Assigned(field.name, with_words(measured(field.value), words))
 
 
-def _ctype(name: str, operator: Operator) -> str:
+def _ctype(name: str, operator: Contract) -> str:
     floats = {spec.name for spec in operator.params if spec.type is float}
     return "float" if name in floats else "int64_t"
 
 
-def _meaning(name: str, operator: Operator) -> str:
+def _meaning(name: str, operator: Contract) -> str:
     if name.startswith(f"{HOST}measure"):
         return "measured on the host, over the elements of what it reads"
     known = name.removeprefix(HOST)

@@ -8,37 +8,35 @@ that are float16 in one and bfloat16 in the other. Where anything else differs, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from attndsl.base.reserved_names import plain
 from attndsl.codegen.host.problem_members import io_tensor
-from attndsl.codegen.names.arguments import names_of
-from attndsl.codegen.names.identifiers import shortened
+from attndsl.codegen.kernel_set.kernel_names import text_name_of
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
+from attndsl.expr import Expr
 from attndsl.expr.argument_facts import DTYPE, asks
 from attndsl.lowering.errors import ScheduleError
-from attndsl.lowering.signature.kernel_names import kernel_suffix
 from attndsl.lowering.signature.specialization import (
     Specialization,
     kernel_inputs,
     settings_of,
     specialized_on,
 )
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
+from attndsl.tile.comparison import Comparison, compared_fields
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Stage
 
 DTYPES = ("float16", "bfloat16")
 """What the template parameter stands for."""
 _TWIN = dict(zip(DTYPES, reversed(DTYPES), strict=True))
-LONGEST_SUFFIX = 160
-"""Letters of a name behind the operator's, at most."""
 
 Operand = Buffer | GlobalTensor
+_OPERANDS = (Buffer, GlobalTensor, ScalarArray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +61,8 @@ def text_name(compiled: Compiled) -> str:
     """The namespace and file of a kernel's text, which its twin may share."""
     operator, parameter = compiled.operator, dtype_parameter(compiled)
     special = compiled.specialization if parameter is None else parameter.first
-    suffix = kernel_suffix(operator, special)
-    if parameter is not None and special.dtype in DTYPES:
-        suffix = suffix.removeprefix(f"{special.dtype}_")
-    return f"{names_of(operator).op}_{shortened(plain(suffix), LONGEST_SUFFIX)}"
+    left_open = parameter is not None and special.dtype in DTYPES
+    return text_name_of(operator, special, special.dtype if left_open else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +89,7 @@ def _parameter(key: _SameObject) -> DtypeParameter | None:
         second = compiled_for(compiled.operator, other)
     except ScheduleError:
         return None  # there is no such kernel
-    if compiled.schedule_text != second.schedule_text:
+    if (compiled.schedule, compiled.required) != (second.schedule, second.required):
         return None
     found = differing_operands(compiled.program, second.program)
     if not found:
@@ -102,7 +98,7 @@ def _parameter(key: _SameObject) -> DtypeParameter | None:
     return DtypeParameter(dtype, found, own if dtype == DTYPES[0] else other)
 
 
-def twin(operator: Operator, special: Specialization) -> Specialization | None:
+def twin(operator: Contract, special: Specialization) -> Specialization | None:
     """The specialization in which float16 and bfloat16 have changed places; None if there is none, or if it
     is the same."""
     values, present = settings_of(operator, special), kernel_inputs(operator, special.features)
@@ -122,7 +118,7 @@ def twin(operator: Operator, special: Specialization) -> Specialization | None:
 
 
 def _with_dtypes(
-    operator: Operator, special: Specialization, dtype: str, values: Mapping[str, Any]
+    operator: Contract, special: Specialization, dtype: str, values: Mapping[str, Any]
 ) -> Specialization:
     """A specialization with other dtypes, those of ``values`` that make a difference."""
     present = kernel_inputs(operator, special.features)
@@ -136,7 +132,7 @@ def _with_dtypes(
 def differing_operands(first: Program, second: Program) -> frozenset[Operand] | None:
     """The tensors and buffers of ``first`` whose dtype is another in ``second``; None if the programs differ
     in anything else, or in the two dtypes of ``DTYPES`` both ways."""
-    comparison = _Comparison()
+    comparison = _TwinComparison()
     if not comparison.programs(first, second):
         return None
     return frozenset(comparison.found) if len({each.dtype for each in comparison.found}) == 1 else None
@@ -151,14 +147,33 @@ def _fields_read(program: Program) -> list[tuple[str, str, str]]:
     return [(field.name, field.ctype, field.meaning if shown else "") for field in program.tiling]
 
 
-class _Comparison:
+def _same_expression(first: Expr, second: Expr) -> bool:
+    """Whether two expressions are equal, with the scopes and names that no evaluation asks for."""
+    mine, theirs = first.nodes(), second.nodes()
+    return len(mine) == len(theirs) and all(map(_same_node, mine, theirs))
+
+
+def _same_node(first: Expr, second: Expr) -> bool:
+    """Whether two nodes are equal, their operands aside."""
+    if type(first) is not type(second):
+        return False
+    kind: Any = type(first)
+    for name in compared_fields(kind):
+        one, other = getattr(first, name), getattr(second, name)
+        operands = isinstance(one, Expr) and isinstance(other, Expr)
+        if not operands and (type(one) is not type(other) or one != other):
+            return False
+    return True
+
+
+class _TwinComparison(Comparison):
     """Compares two programs, objects shared within each pairwise; keeps the operands whose dtype differs."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.found: list[Operand] = []
-        self._second: dict[int, object] = {}
-        self._first: dict[int, object] = {}
-        self._equal: set[tuple[int, int]] = set()
+        self._second: dict[object, object] = {}
+        self._first: dict[object, object] = {}
 
     def programs(self, first: Program, second: Program) -> bool:
         """Whether the finished programs are equal but for dtypes."""
@@ -167,43 +182,24 @@ class _Comparison:
             self.same(getattr(first, part), getattr(second, part)) for part in parts
         )
 
-    def same(self, first: Any, second: Any) -> bool:
-        """Whether two values are equal but for the dtypes of operands."""
+    def decided(self, first: Any, second: Any) -> bool | None:
         if first is second:
             return True
         if type(first) is not type(second):
             return False
-        if isinstance(first, tuple | list):
-            return len(first) == len(second) and all(map(self.same, first, second))
-        if isinstance(first, Mapping):
-            return self.same(list(first.items()), list(second.items()))
-        if is_dataclass(first):
-            return self._objects(first, second)
-        return bool(first == second)
-
-    def _objects(self, first: Any, second: Any) -> bool:
-        if isinstance(first, Buffer | GlobalTensor | ScalarArray):
-            return self._operands(first, second)
-        pair = (id(first), id(second))
-        if pair not in self._equal:
-            if not self._fields(first, second):
-                return False
-            self._equal.add(pair)
-        return True
-
-    def _fields(self, first: Any, second: Any, but: str = "") -> bool:
-        names = (each.name for each in fields(first) if each.name != but)
-        return all(self.same(getattr(first, name), getattr(second, name)) for name in names)
+        if isinstance(first, Expr):
+            return _same_expression(first, second)
+        return self._operands(first, second) if isinstance(first, _OPERANDS) else None
 
     def _operands(self, first: Any, second: Any) -> bool:
         """Operands are compared once: from then on each stands for the other and for nothing else."""
-        if id(first) in self._second or id(second) in self._first:
-            return self._second.get(id(first)) is second and self._first.get(id(second)) is first
-        self._second[id(first)], self._first[id(second)] = second, first
+        if first in self._second or second in self._first:
+            return self._second.get(first) is second and self._first.get(second) is first
+        self._second[first], self._first[second] = second, first
         if isinstance(first, ScalarArray):
-            return self._fields(first, second)
+            return self.same_fields(first, second)
         if first.dtype != second.dtype:
             if _TWIN.get(first.dtype) != second.dtype:
                 return False
             self.found.append(first)
-        return self._fields(first, second, but="dtype")
+        return self.same_fields(first, second, but=frozenset({"dtype"}))

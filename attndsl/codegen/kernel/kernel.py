@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attndsl.base.reserved_names import plain
-from attndsl.codegen.kernel.dtype_parameter import DTYPES, LONGEST_SUFFIX, dtype_parameter, text_name
+from attndsl.codegen.kernel.dtype_parameter import DTYPES, dtype_parameter, text_name
 from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding
-from attndsl.codegen.kernel.shared_stages import Member, Segment, Shared, keys_of, share
+from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
+from attndsl.codegen.kernel.shared_stages import Member, PartOperands, SharedStages, keys_of, shared_stages
 from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
-from attndsl.codegen.names.identifiers import comment, pascal, shortened
+from attndsl.codegen.names.identifiers import comment, pascal
 from attndsl.codegen.names.members import constant, gm_member, list_member, member, scalar
 from attndsl.codegen.names.spelling import PARAMETER, Spelling, memory_member, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Const, Expr
-from attndsl.graph.branch_conditions import decisions
-from attndsl.lowering.signature.kernel_names import kernel_suffix
 from attndsl.lowering.signature.specialization import (
     Specialization,
+    decisions_of,
     feature_names,
-    kernel_inputs,
-    settings_of,
 )
 from attndsl.spec.contract.contract import Contract
-from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.program import Program
-from attndsl.tile.scalars import expressions
+from attndsl.tile.scalars import expressions, tensors_used
 from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
 
 _DECLARED = 96
@@ -143,8 +139,9 @@ class KernelText:
     buffers: tuple[str, ...]
     slots: tuple[str, ...]
     arrays: tuple[ArrayMember, ...]
+    kept: tuple[KeptSteps, ...]
     members: tuple[Member, ...]
-    segments: tuple[Segment, ...]
+    operands: tuple[PartOperands, ...]
     cube_functions: tuple[Function, ...]
     vector_functions: tuple[Function, ...]
     cube: tuple[str, ...]
@@ -161,25 +158,15 @@ def class_name(names: Names) -> str:
     return f"{pascal(names.op)}Kernel"
 
 
-def kernel_name(compiled: Compiled) -> str:
-    """The name of a compiled specialization's kernel."""
-    return name_of(compiled.operator, compiled.specialization)
-
-
-def name_of(operator: Contract, special: Specialization) -> str:
-    """The name that the kernel of a specialization has."""
-    suffix = plain(kernel_suffix(operator, special))
-    return f"{names_of(operator).op}_{shortened(suffix, LONGEST_SUFFIX)}"
-
-
 def kernel_text(compiled: Compiled) -> KernelText:
     """The kernel of a compiled specialization."""
     program, parameter = compiled.program, dtype_parameter(compiled)
     spelling = Spelling(program, parameter.operands if parameter is not None else frozenset())
     decoding = item_decoding(program)
-    cube, vector = (Writer(program, spelling, decoding) for _ in range(2))
+    tensors = (*program.parameters, *program.workspace)
+    shared = shared_stages(program, {tensor: spelling.ctype(tensor) for tensor in tensors})
+    cube, vector = (Writer(program, spelling, decoding, shared) for _ in range(2))
     bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
-    shared = share(program, (cube.functions, vector.functions), bodies, spelling)
     helpers = kernel_helpers(_all_expressions(program))
     names = names_of(compiled.operator)
     return KernelText(
@@ -193,7 +180,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         document=comment(compiled.operator.document),
         specialization=tuple(_specialization(compiled)),
         schedule=tuple(map(_choice, compiled.schedule_text.split("\n"))),
-        pipeline=tuple(_pipeline(compiled.joint, shared.names)),
+        pipeline=tuple(_pipeline(compiled.joint, shared)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
         constants=tuple(_constants(program)),
         memories=tuple(_memories(program, spelling)),
@@ -201,18 +188,19 @@ def kernel_text(compiled: Compiled) -> KernelText:
         flags=tuple(
             Constant("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
-        tensors=tuple(_used(_tensors(program, names, spelling), shared, helpers, cube.decoding_lines())),
+        tensors=tuple(_tensors(program, names, spelling)),
         item=tuple(_item_members(decoding)),
         decoding=cube.decoding_lines(),
         buffers=tuple(_buffer_members(program, spelling)),
         slots=tuple(_declarations("uint32_t", [f"{name} = 0" for name in _slots(program)])),
         arrays=tuple(_arrays(program)),
+        kept=tuple(kept_steps(program)),
         members=shared.members,
-        segments=shared.segments,
-        cube_functions=shared.functions[0],
-        vector_functions=shared.functions[1],
-        cube=shared.bodies[0],
-        vector=shared.bodies[1],
+        operands=tuple(shared.parts.values()),
+        cube_functions=tuple(cube.functions),
+        vector_functions=tuple(vector.functions),
+        cube=bodies[0],
+        vector=bodies[1],
         helpers=helpers,
     )
 
@@ -241,14 +229,13 @@ def _specialization(compiled: Compiled) -> Iterator[str]:
             yield from map(comment, _setting(operator, special, name, value))
 
 
-def _setting(operator: Operator, special: Specialization, name: str, value: Any) -> Iterator[str]:
+def _setting(operator: Contract, special: Specialization, name: str, value: Any) -> Iterator[str]:
     """What calls have in common by a setting: its value, or of a number what is asked of it."""
     param = operator.find_param(name)
     if param is None or param.choices or param.type not in (int, float):
         yield f"{name} = {spelled(operator, name, value)}"
         return
-    present = kernel_inputs(operator, special.features)
-    for condition, holds in decisions(operator.roots, present, settings_of(operator, special)):
+    for condition, holds in decisions_of(operator, special):
         if name in condition.symbols():
             yield str(condition) if holds else f"not {condition}"
 
@@ -260,10 +247,10 @@ def _choice(line: str) -> str:
     return line[:at] + comment(line[at:])
 
 
-def _pipeline(joint: Program, names: Mapping[str, str]) -> Iterator[str]:
+def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
     """Who works on which tile at a step, and the flags in between: one line a stage, by its function."""
     loops = [item for item in joint.body.walk() if isinstance(item, Pipelined)]
-    called = {stage.name: names.get(stage.name, stage.name) for loop in loops for stage in loop.stages}
+    called = {stage.name: shared.name(stage) for loop in loops for stage in loop.stages}
     width = max([14, *(len(name) + 1 for name in called.values())])
     for loop in loops:
         if loop.stages[0].part:
@@ -373,19 +360,14 @@ def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[C
 
 
 def _tensors(program: Program, names: Names, spelling: Spelling) -> Iterator[TensorMember]:
+    """The tensors that the kernel looks at; the contract may have more, such as lengths that are always 1."""
+    used = tensors_used(program)
     for tensor in (*program.parameters, *program.workspace):
+        if tensor.name not in used:
+            continue
         base = names.address(tensor.name) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
         listed = list_member(tensor.name) if tensor.listed else ""
         yield TensorMember(gm_member(tensor.name), spelling.ctype(tensor), base, tensor.meaning, listed)
-
-
-def _used(
-    tensors: Iterable[TensorMember], shared: Shared, helpers: Iterable[Helper], decoding: Iterable[str]
-) -> Iterator[TensorMember]:
-    """Those that the kernel looks at; the contract may have more, such as lengths that are always 1."""
-    lines = (*shared.lines(), *decoding, *(line for item in helpers for line in item.lines))
-    used = {name for line in lines for name in re.findall(r"\w+", line)}
-    return (item for item in tensors if used & {item.name, item.list_name})
 
 
 def _at(tensor: GlobalTensor) -> str:

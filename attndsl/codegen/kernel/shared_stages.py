@@ -1,31 +1,39 @@
-"""Stages of several attentions that are the same but for what is each attention's own become one function.
+"""Stages of several attentions that are alike but for each attention's own operands become one function.
 
-A kernel that merges attentions (over own and over shared keys, say) has the stages of each. Where the texts
-of two stages differ in nothing but names of global tensors, tiling values and cross-core flags, one function
-is printed, and those names are members of a ``Segment`` that it is called with. Equal text is equal meaning,
-so nothing is assumed of what a stage does; stages that differ in anything else stay as they are.
+A kernel that merges attentions (over own and over shared keys, say) has the stages of each. Two stages are
+alike if their trees are equal field by field, but for global tensors of one element type, tiling fields of
+one type and cross-core flags that stand for each other throughout. One function is then written, and
+operands that differ are members of the ``StageOperands`` that it is called with. Stages that differ in
+anything else stay as they are.
 """
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from attndsl.codegen.kernel.statements import Function
 from attndsl.codegen.names.members import constant, gm_member, scalar
-from attndsl.codegen.names.spelling import Spelling
+from attndsl.codegen.names.spelling import Kind, StageOperand
+from attndsl.expr import Expr, Load, Scope, Symbol
+from attndsl.expr.reductions import Fold
+from attndsl.target import Core
+from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
+from attndsl.tile.comparison import Comparison
 from attndsl.tile.program import Program
+from attndsl.tile.statements import PickTensor, SetCrossFlag, SetEvent, Stage, WaitCrossFlag
 
-TYPE, PARAMETER = "Segment", "segment"
-_NAME = re.compile(r"(?:tiling_\.)?[A-Za-z_]\w*")
+TYPE, PARAMETER = "StageOperands", "operands"
 _WIDTH = 80
+_CTYPES = {"int64": "int64_t ", "float32": "float "}
+_KINDS = (Kind.TENSOR, Kind.FIELD, Kind.FLAG)
+"""The order of members; among tiling fields, integers come first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of the segments: ``ctype name;  // meaning``."""
+    """A member of the operands: ``ctype name;  // meaning``."""
 
     ctype: str
     name: str
@@ -33,10 +41,14 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """What the attention over ``keys`` gives for the members, in their order; ``name`` is the function's."""
+class PartOperands:
+    """What the attention over ``keys`` gives for the members, in their order.
+
+    ``name`` is the function that makes them, ``variable`` the local that holds them.
+    """
 
     name: str
+    variable: str
     keys: str
     values: tuple[str, ...]
 
@@ -47,174 +59,223 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """The functions of a kernel, those that are the same printed once, and what they are called with.
+class SharedStages:
+    """Which stages of a program share a function, and what the function is called with.
 
-    ``names``: the stages that became functions of another name.
+    Attributes:
+        functions: by the name of each stage that shares a function, the first attention's stage, of which
+            the function has the body and, without the attention, the name.
+        members: what the functions take from an attention. ``parts``: the same for each attention, by part.
+        spelled: the members as the functions have them, by the first attention's operands.
+        taking: the functions that use a member.
     """
 
-    functions: tuple[tuple[Function, ...], ...]
-    bodies: tuple[tuple[str, ...], ...]
+    functions: Mapping[str, Stage] = field(default_factory=dict)
     members: tuple[Member, ...] = ()
-    segments: tuple[Segment, ...] = ()
-    names: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, PartOperands] = field(default_factory=dict)
+    spelled: Mapping[StageOperand, str] = field(default_factory=dict)
+    taking: frozenset[str] = frozenset()
 
-    def lines(self) -> Iterator[str]:
-        """All lines of code."""
-        for body in self.bodies:
-            yield from body
-        for item in (item for each in self.functions for item in each):
-            yield from item.lines
-        for segment in self.segments:
-            yield from segment.values
+    def name(self, stage: Stage) -> str:
+        """The function of a stage."""
+        return stage.stem if stage.name in self.functions else stage.name
+
+    def arguments(self, stage: Stage) -> tuple[str, ...]:
+        """What a stage's function is called with in front of scalars."""
+        return (self.parts[stage.part].variable,) if self.name(stage) in self.taking else ()
+
+    def parameters(self, stage: Stage) -> tuple[str, ...]:
+        """The declaration of what :meth:`arguments` gives."""
+        return (f"const {TYPE} &{PARAMETER}",) if self.arguments(stage) else ()
+
+    def declarations(self, stages: Iterable[Stage]) -> tuple[str, ...]:
+        """The locals that hold the operands of these stages."""
+        parts = dict.fromkeys(stage.part for stage in stages if self.arguments(stage))
+        made = (self.parts[part] for part in parts)
+        return tuple(f"const {TYPE} {each.variable} = {each.name}();" for each in made)
 
 
-def share(
-    program: Program,
-    functions: Sequence[Sequence[Function]],
-    bodies: Sequence[Sequence[str]],
-    spelling: Spelling | None = None,
-) -> Shared:
-    """Print alike functions once: ``functions`` and ``bodies`` (which call them) by kind of core."""
-    own = _own_names(program, spelling or Spelling(program))
-    parts = tuple(dict.fromkeys(item.part for each in functions for item in each if item.part))
-    same: dict[str, dict[str, str]] = {part: {} for part in parts}
-    alike: dict[str, str] = {}
-    groups = [_group(each, item, parts) for each in functions for item in each]
-    for group in (found for found in groups if len(found) > 1):
-        pairs = [_pairs(group[0], other, own) for other in group[1:]]
-        known = [same[other.part] for other in group[1:]]
-        if all(pair is not None and _agree(pair, before) for pair, before in zip(pairs, known, strict=True)):
-            for pair, before in zip(pairs, known, strict=True):
-                before.update(pair or {})
-            alike |= {item.name: group[0].name for item in group}
-    differ = {name for pairs in same.values() for name, its in pairs.items() if name != its}
-    kinds = ["const", "int64_t", "float", "uint16_t"]
-    names = [name for name in _in_order(functions, alike) if name in differ]
-    names.sort(key=lambda name: kinds.index(own[name][0].split()[0]))
-    members = _members(names, parts[0], own) if names else ()
-    segments = tuple(
-        Segment(f"{part}{TYPE}", keys_of(part), tuple(same[part].get(name, name) for name in names))
-        for part in (parts if names else ())
-    )
-    spelled = {name: f"{PARAMETER}.{member.name}" for name, member in zip(names, members, strict=True)}
-    printed = [tuple(_printed(each, alike, spelled)) for each in functions]
-    return Shared(
-        tuple(printed),
-        tuple(
-            tuple(_called(body, each, once, alike))
-            for body, each, once in zip(bodies, functions, printed, strict=True)
-        ),
-        members,
-        segments,
-        {item.name: item.stem for each in functions for item in each if item.name in alike},
+def shared_stages(program: Program, ctypes: Mapping[GlobalTensor, str]) -> SharedStages:
+    """The stages of a program whose cores are split that share functions.
+
+    ``ctypes``: the C++ types of elements of its tensors.
+    """
+    stages = [_stages(program, core) for core in (Core.AIC, Core.AIV)]
+    parts = tuple(dict.fromkeys(stage.part for each in stages for stage in each.values() if stage.part))
+    operands = _Operands(program, ctypes)
+    pairs: dict[str, _Pairs] = {part: {} for part in parts}
+    first_of: dict[str, Stage] = {}
+    for each in stages:
+        for group in _groups(each.values(), parts):
+            compared = [_compared(group[0], other, operands, pairs[other.part]) for other in group[1:]]
+            if all(found is not None for found in compared):
+                pairs |= {stage.part: found or {} for stage, found in zip(group[1:], compared, strict=True)}
+                first_of |= {stage.name: group[0] for stage in group}
+    differing = {own for found in pairs.values() for own, other in found.items() if own != other}
+    order = sorted(_in_order(pairs.values(), differing), key=operands.rank)
+    members = _members(order, parts[0], operands) if order else ()
+    spelled = {own: f"{PARAMETER}.{each.name}" for own, each in zip(order, members, strict=True)}
+    return SharedStages(
+        functions=first_of,
+        members=members,
+        parts={part: _part(part, [pairs[part].get(own, own) for own in order]) for part in parts if order},
+        spelled=spelled,
+        taking=frozenset(each.stem for each in first_of.values() if differing & operands.used_by(each)),
     )
 
 
-def _own_names(program: Program, spelling: Spelling) -> dict[str, tuple[str, str]]:
-    """What may be a member: C++ type and meaning by name."""
-    found = {
-        gm_member(tensor.name): (f"const GlobalTensor<{spelling.ctype(tensor)}> &", tensor.meaning)
-        for tensor in (*program.parameters, *program.workspace)
-    }
-    ctypes = {"int64": "int64_t ", "float32": "float "}
-    found |= {scalar(each.symbol): (ctypes[each.ctype], each.meaning) for each in program.tiling}
-    return found | {constant(name): ("uint16_t ", "") for name in program.flags}
+_Pairs = dict[StageOperand, StageOperand]
+"""What stands, in another attention, for an operand of the first."""
 
 
-def _group(functions: Sequence[Function], first: Function, parts: tuple[str, ...]) -> tuple[Function, ...]:
-    """The functions that do for the other attentions what ``first`` does for the first of them."""
-    if not parts or first.part != parts[0]:
-        return ()
-    by_part = {item.part: item for item in functions if item.stem == first.stem}
-    return tuple(by_part[part] for part in parts) if len(by_part) == len(parts) else ()
+class _Operands:
+    """What may differ between attentions: the tensors, tiling fields and flags of a program."""
+
+    def __init__(self, program: Program, ctypes: Mapping[GlobalTensor, str]) -> None:
+        tensors = (*program.parameters, *program.workspace)
+        self._tensors = {tensor.name: tensor for tensor in tensors}
+        self._ctypes = ctypes
+        self._fields = {each.name: each for each in program.tiling}
+
+    def ctype(self, own: StageOperand) -> str:
+        """The type of its member, with what stands between the type and the name."""
+        if own.kind is Kind.TENSOR:
+            return f"const GlobalTensor<{self._ctypes[self._tensors[own.name]]}> &"
+        return "uint16_t " if own.kind is Kind.FLAG else _CTYPES[self._fields[own.name].ctype]
+
+    def meaning(self, own: StageOperand) -> str:
+        """What it is, for the reader."""
+        if own.kind is Kind.TENSOR:
+            return self._tensors[own.name].meaning
+        return "" if own.kind is Kind.FLAG else self._fields[own.name].meaning
+
+    def rank(self, own: StageOperand) -> tuple[int, bool]:
+        """What members are ordered by."""
+        real = own.kind is Kind.FIELD and self._fields[own.name].ctype == "float32"
+        return _KINDS.index(own.kind), real
+
+    def alike(self, first: StageOperand, second: StageOperand) -> bool:
+        """Whether one may stand for the other."""
+        return first == second or (first.kind is second.kind and self.ctype(first) == self.ctype(second))
+
+    def used_by(self, stage: Stage) -> frozenset[StageOperand]:
+        """The operands that a stage uses."""
+        comparison = _StageComparison(self, {})
+        comparison.same(stage.body, stage.body)
+        return frozenset(comparison.pairs)
 
 
-def _pairs(first: Function, other: Function, own: Mapping[str, tuple[str, str]]) -> dict[str, str] | None:
-    """The names in ``other`` by those in ``first``; None if more than names of their own differs."""
-    if (first.doc, first.parameters, len(first.lines)) != (other.doc, other.parameters, len(other.lines)):
+class _StageComparison(Comparison):
+    """Compares the bodies of two stages; ``pairs`` has what stands for what, ``known`` pairs included."""
+
+    def __init__(self, operands: _Operands, known: _Pairs) -> None:
+        super().__init__()
+        self._operands = operands
+        self.pairs = dict(known)
+
+    def decided(self, first: Any, second: Any) -> bool | None:
+        if isinstance(first, Buffer | ScalarArray):
+            return first is second
+        if type(first) is not type(second):
+            return False
+        if isinstance(first, Expr):
+            return self._expressions(first, second)
+        if isinstance(first, GlobalTensor):
+            return self._pair(Kind.TENSOR, first.name, second.name)
+        if isinstance(first, PickTensor):  # it names the list, which is a member of the kernel
+            return first.tensor is second.tensor and self.same_fields(first, second)
+        if isinstance(first, SetCrossFlag | WaitCrossFlag):
+            but = frozenset({"name", "flag"})
+            return self._pair(Kind.FLAG, first.name, second.name) and self.same_fields(first, second, but)
+        if isinstance(first, SetEvent):  # ``buffers`` are told with the event's id, once
+            return self.same_fields(first, second, frozenset({"buffers"}))
         return None
-    pairs: dict[str, str] = {}
-    for mine, others in zip(first.lines, other.lines, strict=True):
-        if _NAME.sub("", mine) != _NAME.sub("", others):
-            return None
-        for name, its in zip(_NAME.findall(mine), _NAME.findall(others), strict=True):
-            if name != its and (own.get(name, name)[0] != own.get(its, its)[0]):
-                return None
-            if name in own and pairs.setdefault(name, its) != its:
-                return None
-    return pairs
+
+    def _expressions(self, first: Expr, second: Any) -> bool | None:
+        if isinstance(first, Symbol) and first.scope is Scope.TILING:
+            return second.scope is Scope.TILING and self._pair(Kind.FIELD, first.name, second.name)
+        if isinstance(first, Fold):
+            return self._folds(first, second)
+        if isinstance(first, Load) and first.scope is Scope.GLOBAL:
+            named = self._pair(Kind.TENSOR, first.source, second.source)
+            return named and self.same_fields(first, second, frozenset({"source"}))
+        return None
+
+    def _folds(self, first: Fold, second: Fold) -> bool:
+        """A fold is a function of its own, which reads members of the kernel: what it reads is fixed."""
+        fixed = first.body.same(second.body) and first.title == second.title and first.op == second.op
+        return fixed and self.same_fields(first, second, frozenset({"title"}))
+
+    def _pair(self, kind: Kind, first: str, second: str) -> bool:
+        own, other = StageOperand(kind, first), StageOperand(kind, second)
+        return self._operands.alike(own, other) and self.pairs.setdefault(own, other) == other
 
 
-def _agree(pairs: Mapping[str, str] | None, known: Mapping[str, str]) -> bool:
-    return all(known.get(name, its) == its for name, its in (pairs or {}).items())
+def _stages(program: Program, core: Core) -> dict[str, Stage]:
+    """The stages of a kind of core by name, in program order."""
+    tree = program.cores.get(core)
+    found: dict[str, Stage] = {}
+    for item in tree.walk() if tree is not None else ():
+        if isinstance(item, Stage):
+            found.setdefault(item.name, item)
+    return found
 
 
-def _in_order(functions: Sequence[Sequence[Function]], alike: Mapping[str, str]) -> Iterator[str]:
-    """All names in the texts that are printed once, in order, each once."""
-    texts = (
-        line
-        for each in functions
-        for item in each
-        if alike.get(item.name) == item.name
-        for line in item.lines
-    )
-    yield from dict.fromkeys(name for line in texts for name in _NAME.findall(line))
+def _groups(stages: Collection[Stage], parts: Sequence[str]) -> list[tuple[Stage, ...]]:
+    """The stages that do the same for each of several attentions, the first one's in front."""
+    by_stem: dict[str, dict[str, Stage]] = {}
+    names = {stage.name for stage in stages}
+    for stage in stages:
+        if stage.part and stage.stem not in names:
+            by_stem.setdefault(stage.stem, {})[stage.part] = stage
+    every = len(parts) if len(parts) > 1 else 0
+    return [tuple(each[part] for part in parts) for each in by_stem.values() if len(each) == every]
 
 
-def _members(names: Sequence[str], part: str, own: Mapping[str, tuple[str, str]]) -> tuple[Member, ...]:
-    """The members for ``names``, which are those of the first attention: without its part's name."""
-    short = {name: _short(name, part) for name in names}
-    texts = list(short.values())
+def _compared(first: Stage, other: Stage, operands: _Operands, known: _Pairs) -> _Pairs | None:
+    """The pairs that make two stages one, ``known`` ones included; None if they differ in anything else."""
+    comparison = _StageComparison(operands, known)
+    but = frozenset({"name", "part"})
+    return comparison.pairs if comparison.same_fields(first, other, but) else None
+
+
+def _in_order(pairs: Iterable[_Pairs], differing: set[StageOperand]) -> tuple[StageOperand, ...]:
+    """The first attention's operands that differ in any other, in the order of their use."""
+    return tuple(dict.fromkeys(own for found in pairs for own in found if own in differing))
+
+
+def _members(order: Sequence[StageOperand], part: str, operands: _Operands) -> tuple[Member, ...]:
+    """The members for operands of the first attention, whose part names leave out."""
+    short = [_name(own, part) for own in order]
+    names = [
+        _name(own, part if short.count(each) == 1 else "") for own, each in zip(order, short, strict=True)
+    ]
+    described = ((operands.ctype(own), operands.meaning(own)) for own in order)
     return tuple(
-        Member(own[name][0], text if texts.count(text) == 1 else _bare(name), own[name][1])
-        for name, text in short.items()
+        Member(ctype, name, meaning) for name, (ctype, meaning) in zip(names, described, strict=True)
     )
 
 
-def _bare(name: str) -> str:
-    """A member's name without the sign of members, and without the struct that it is in."""
-    return name.removeprefix("tiling_.").strip("_")
+def _name(own: StageOperand, part: str) -> str:
+    """``scoreRingGm`` for the tensor ``scoreRingKey`` of the attention whose part is ``Key``."""
+    head, found, tail = own.name.rpartition(part) if part else (own.name, "", "")
+    within = found and head and (not tail or tail[0].isupper())
+    name = head + tail if within else own.name
+    return gm_member(name).strip("_") if own.kind is Kind.TENSOR else f"{name[:1].lower()}{name[1:]}"
 
 
-def _short(name: str, part: str) -> str:
-    text = re.sub(rf"(?<=[a-z0-9]){part}(?=[A-Z]|$)", "", _bare(name))
-    return keys_of(re.sub("^k(?=[A-Z])", "", text))
+def _part(part: str, operands: Sequence[StageOperand]) -> PartOperands:
+    variable = f"{keys_of(part)}Operands"
+    return PartOperands(f"{part}Operands", variable, keys_of(part), tuple(map(member_text, operands)))
+
+
+def member_text(own: StageOperand) -> str:
+    """An operand as functions that do not share it have it."""
+    if own.kind is Kind.TENSOR:
+        return gm_member(own.name)
+    return constant(own.name) if own.kind is Kind.FLAG else scalar(Symbol(own.name, Scope.TILING))
 
 
 def keys_of(part: str) -> str:
     """The keys that an attention is named after."""
     return f"{part[:1].lower()}{part[1:]}"
-
-
-def _variable(part: str) -> str:
-    return f"{keys_of(part)}{TYPE}"
-
-
-def _printed(
-    functions: Sequence[Function], alike: Mapping[str, str], spelled: Mapping[str, str]
-) -> Iterator[Function]:
-    for item in functions:
-        if item.name not in alike:
-            yield item
-        elif alike[item.name] == item.name:
-            lines = tuple(_NAME.sub(lambda m: spelled.get(m.group(), m.group()), line) for line in item.lines)
-            segment = (f"const {TYPE} &{PARAMETER}",) if lines != item.lines else ()
-            yield replace(item, name=item.stem, parameters=(*segment, *item.parameters), lines=lines)
-
-
-def _called(
-    body: Sequence[str], functions: Sequence[Function], printed: Sequence[Function], alike: Mapping[str, str]
-) -> Iterator[str]:
-    """The lines of ``body``; functions that are printed once are called by their common name."""
-    called = {item.name: item for item in functions if item.name in alike}
-    taking = {item.name for item in printed if item.parameters[:1] == (f"const {TYPE} &{PARAMETER}",)}
-    for part in dict.fromkeys(item.part for item in called.values() if item.stem in taking):
-        yield f"    const {TYPE} {_variable(part)} = {part}{TYPE}();"
-    for line in body:
-        call = re.match(r"( *)(\w+)\((.*)\);$", line)
-        if call and call[2] in called:
-            item = called[call[2]]
-            segment = _variable(item.part) if item.stem in taking else ""
-            line = f"{call[1]}{item.stem}({', '.join(filter(None, (segment, call[3])))});"
-        yield line

@@ -12,9 +12,10 @@ from itertools import groupby
 
 from attndsl.base.errors import InternalError
 from attndsl.codegen.kernel.item_decoding import FUNCTION, STRUCT, ItemDecoding
+from attndsl.codegen.kernel.kept_steps import kept_member
+from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
-from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.expr import Const, Symbol
 from attndsl.expr.reductions import Fold
 from attndsl.tile.buffers import Buffer
@@ -25,8 +26,10 @@ from attndsl.tile.statements import (
     Alloc,
     Barrier,
     Collect,
+    Earlier,
     For,
     If,
+    KeepScalars,
     Let,
     Note,
     PickTensor,
@@ -39,6 +42,9 @@ from attndsl.tile.statements import (
     WaitEvent,
 )
 
+_Held = tuple[tuple[Buffer, ...], ...]
+"""The groups of buffers with several slots whose lifetimes enclose a statement."""
+
 _INDENT = "    "
 _DECODED = 84
 """Columns of the names that an item is decoded to."""
@@ -48,28 +54,32 @@ _DECODED = 84
 class Function:
     """A member function of the generated kernel class: a stage.
 
-    ``parameters`` are declarations, in the order in which the kernel defines them; ``part`` names the
-    attention whose stage it is, if there are several.
+    ``parameters`` are declarations, in the order in which the kernel defines them.
     """
 
     name: str
     doc: str
     parameters: tuple[str, ...]
     lines: tuple[str, ...]
-    part: str = ""
-
-    @property
-    def stem(self) -> str:
-        """What the function does, whichever attention's it is."""
-        return self.name.removesuffix(self.part)
 
 
 class Writer:
-    """Writes the trees of one program; collects the functions that their stages become."""
+    """Writes the trees of one program; collects the functions that their stages become.
 
-    def __init__(self, program: Program, spelling: Spelling, decoding: ItemDecoding | None = None) -> None:
+    ``shared``: the stages that share functions.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        spelling: Spelling,
+        decoding: ItemDecoding | None = None,
+        shared: SharedStages | None = None,
+    ) -> None:
         self._spelling = spelling
         self._decoding = decoding
+        self._shared = shared or SharedStages()
+        self._inner = self if shared is None else Writer(program, spelling.taking(shared.spelled))
         self._given = {field.name for field in program.tiling} | {scalar.name for scalar in CORE_SCALARS}
         bound = dict.fromkeys(name for item in program.statements() for name in binds(item))
         self._definitions = {name: place for place, name in enumerate(bound)}
@@ -77,11 +87,11 @@ class Writer:
 
     def body(self, tree: Seq) -> tuple[str, ...]:
         """The lines of a tree, one level in."""
-        return tuple(_INDENT + line if line else line for line in self._lines(tree, ()))
+        stages = (item for item in tree.walk() if isinstance(item, Stage))
+        lines = (*self._shared.declarations(stages), *self._lines(tree, ()))
+        return tuple(_INDENT + line if line else line for line in lines)
 
-    def _lines(
-        self, statement: Statement, held: tuple[Buffer, ...], scope: frozenset[str] | None = None
-    ) -> Iterator[str]:
+    def _lines(self, statement: Statement, held: _Held, scope: frozenset[str] | None = None) -> Iterator[str]:
         """``scope``: the names of the block that ends with the statement; None where more follows."""
         if isinstance(statement, Seq):
             yield from self._sequence(statement, held, scope)
@@ -99,6 +109,10 @@ class Writer:
             yield from self._collect(statement)
         elif isinstance(statement, For):
             yield from self._loop(statement, held)
+        elif isinstance(statement, KeepScalars):
+            yield from self._keep(statement)
+        elif isinstance(statement, Earlier):
+            yield from self._earlier(statement, held)
         elif isinstance(statement, If):
             yield from self._branch(statement, held)
         elif isinstance(statement, Alloc):
@@ -111,7 +125,7 @@ class Writer:
     def _sequence(
         self,
         sequence: Seq,
-        held: tuple[Buffer, ...],
+        held: _Held,
         scope: frozenset[str] | None,
         before: Sequence[Let] = (),
     ) -> Iterator[str]:
@@ -138,7 +152,7 @@ class Writer:
         slots = len(group) // len(firsts)
         yield f"for (int32_t slot = 0; slot < {slots}; ++slot) {{"
         for item in firsts:
-            yield _INDENT + self._order(item).replace(");", " + slot);")
+            yield _INDENT + self._event(item, f"{self._spelling.event(item)} + slot")
         yield "}"
 
     def _instruction(self, item: Instruction) -> Iterator[str]:
@@ -167,9 +181,31 @@ class Writer:
             yield f"int64_t {left} = {self._spelling.expr(statement.skip)};"
             condition, spelled = condition & (Symbol(left) <= 0), {left: f"{left}--"}
         yield f"for (int64_t {index} = {begin}; {more}; ++{index}) {{"
-        yield f"{_INDENT}if ({cxx_text(condition, spelled)}) {{"
+        yield f"{_INDENT}if ({self._spelling.expr(condition, spelled)}) {{"
         yield f"{_INDENT * 2}{member(array.name)}[{count}++] = {index};"
         yield f"{_INDENT}}}"
+        yield "}"
+
+    def _keep(self, keep: KeepScalars) -> Iterator[str]:
+        steps, expr = keep.steps, self._spelling.expr
+        slot, run, counter, runs = (expr(each) for each in (steps.slot, steps.run, steps.counter, steps.runs))
+        values = ", ".join(scalar(symbol) for symbol in keep.scalars)
+        yield f"const int64_t {slot} = {counter}++ % {expr(steps.depth)};"
+        if steps.run in keep.scalars:
+            yield f"{runs} += {expr(keep.begins)};"
+            yield f"const int64_t {run} = {runs} % {expr(steps.depth)};"
+        text = f"{kept_member(keep)}[{slot}] = {{{values}}};"
+        yield from textwrap.wrap(text, _DECODED, subsequent_indent=_INDENT, break_long_words=False)
+
+    def _earlier(self, earlier: Earlier, held: _Held) -> Iterator[str]:
+        keep, counter = earlier.keep, self._spelling.expr(earlier.keep.steps.counter)
+        names = ", ".join(scalar(symbol) for symbol in keep.scalars)
+        step = f"({counter} - {earlier.back + 1}) % {self._spelling.expr(keep.steps.depth)}"
+        text = f"const auto [{names}] = {kept_member(keep)}[{step}];"
+        yield f"if ({self._spelling.expr(earlier.condition)}) {{"
+        wrapped = textwrap.wrap(text, _DECODED, subsequent_indent=_INDENT, break_long_words=False)
+        yield from (_INDENT + line for line in wrapped)
+        yield from self._inside(earlier.then, held)
         yield "}"
 
     def _barrier(self, barrier: Barrier) -> Iterator[str]:
@@ -183,17 +219,19 @@ class Writer:
 
     def _order(self, statement: Statement) -> str:
         if isinstance(statement, SetEvent):
-            call = "WaitFlag" if isinstance(statement, WaitEvent) else "SetFlag"
-            pair = f"{statement.source.value}_{statement.target.value}"
-            return f"{call}<HardEvent::{pair}>({self._spelling.event(statement)});"
+            return self._event(statement, self._spelling.event(statement))
         if isinstance(statement, SetCrossFlag):
-            name = constant(statement.name)
+            name = self._spelling.flag(statement.name)
             return f"CrossCoreSetFlag<{statement.mode}, PIPE_{statement.pipe.value}>({name});"
         if isinstance(statement, WaitCrossFlag):
-            return f"CrossCoreWaitFlag({constant(statement.name)});"
+            return f"CrossCoreWaitFlag({self._spelling.flag(statement.name)});"
         raise InternalError(f"no text for {type(statement).__name__}")
 
-    def _loop(self, loop: For, held: tuple[Buffer, ...]) -> Iterator[str]:
+    def _event(self, event: SetEvent, number: str) -> str:
+        call = "WaitFlag" if isinstance(event, WaitEvent) else "SetFlag"
+        return f"{call}<HardEvent::{event.source.value}_{event.target.value}>({number});"
+
+    def _loop(self, loop: For, held: _Held) -> Iterator[str]:
         var, end = scalar(loop.var), self._spelling.expr(loop.end)
         step = "++" + var if loop.step.same(Const(1)) else f"{var} += {self._spelling.expr(loop.step)}"
         yield f"for (int64_t {var} = {self._spelling.expr(loop.begin)}; {var} < {end}; {step}) {{"
@@ -203,7 +241,7 @@ class Writer:
             yield from self._inside(loop.body, held)
         yield "}"
 
-    def _decoded(self, loop: For, held: tuple[Buffer, ...], decoding: ItemDecoding) -> Iterator[str]:
+    def _decoded(self, loop: For, held: _Held, decoding: ItemDecoding) -> Iterator[str]:
         """The body of a loop over items, which begins with what all cores decode alike."""
         names = [scalar(let.symbol) for let in decoding.lets]
         text = f"const auto [{', '.join(names)}] = {FUNCTION}({scalar(loop.var)});"
@@ -219,7 +257,7 @@ class Writer:
         names = ", ".join(scalar(let.symbol) for let in self._decoding.lets)
         return (*self._sequence(lets, (), frozenset()), f"return {STRUCT}{{{names}}};")
 
-    def _branch(self, branch: If, held: tuple[Buffer, ...]) -> Iterator[str]:
+    def _branch(self, branch: If, held: _Held) -> Iterator[str]:
         yield f"if ({self._spelling.expr(branch.condition)}) {{"
         yield from self._inside(branch.then, held)
         if branch.otherwise is not None:
@@ -232,9 +270,7 @@ class Writer:
             yield from self._inside(branch.otherwise, held)
         yield "}"
 
-    def _lifetime(
-        self, lifetime: Alloc, held: tuple[Buffer, ...], scope: frozenset[str] | None
-    ) -> Iterator[str]:
+    def _lifetime(self, lifetime: Alloc, held: _Held, scope: frozenset[str] | None) -> Iterator[str]:
         """A block of its own, unless it ends with the block that it stands in and takes none of its names."""
         if lifetime.buffers[0].slots == 1:
             yield from self._lines(lifetime.body, held, scope)
@@ -247,32 +283,58 @@ class Writer:
         yield from (_INDENT + line if line else line for line in self._slot(lifetime, held, frozenset()))
         yield "}"
 
-    def _slot(self, lifetime: Alloc, held: tuple[Buffer, ...], scope: frozenset[str]) -> Iterator[str]:
+    def _slot(self, lifetime: Alloc, held: _Held, scope: frozenset[str]) -> Iterator[str]:
         """The current slots of a lifetime's buffers by name, what it does with them, and on to the next."""
-        slot = slot_member(lifetime.buffers)
-        for buffer in lifetime.buffers:
-            place = f"{memory_member(buffer.space)}, {constant(buffer.name)} + {slot} * {_stride(buffer)}"
-            yield f"auto {buffer.name} = View<{self._spelling.ctype(buffer)}>({place});"
-        yield from self._lines(lifetime.body, (*held, *lifetime.buffers), scope)
+        slot, touched = slot_member(lifetime.buffers), _touched_here(lifetime.body)
+        yield from (self._view(buffer, slot) for buffer in lifetime.buffers if buffer in touched)
+        yield from self._lines(lifetime.body, (*held, lifetime.buffers), scope)
         slots = lifetime.buffers[0].slots
         yield f"{slot} ^= 1;" if slots == 2 else f"{slot} = ({slot} + 1) % {slots};"
 
-    def _inside(self, body: Seq, held: tuple[Buffer, ...]) -> Iterator[str]:
+    def _view(self, buffer: Buffer, slot: str) -> str:
+        """The current slot of a buffer by its name."""
+        place = f"{memory_member(buffer.space)}, {constant(buffer.name)} + {slot} * {_stride(buffer)}"
+        return f"auto {buffer.name} = View<{self._spelling.ctype(buffer)}>({place});"
+
+    def _inside(self, body: Seq, held: _Held) -> Iterator[str]:
         return (_INDENT + line if line else line for line in self._lines(body, held, frozenset()))
 
-    def _call(self, stage: Stage, held: tuple[Buffer, ...]) -> str:
-        for item in stage.walk():
-            if isinstance(item, Instruction):
-                outer = set(held) & {*item.reads(), *item.writes()}
-                if outer:
-                    raise InternalError(f"stage {stage.name} uses {outer.pop().name}, a slot of its caller")
+    def _call(self, stage: Stage, held: _Held) -> str:
+        touched = _touched(stage)
+        outer = [
+            self._view(buffer, slot_member(group)) for group in held for buffer in group if buffer in touched
+        ]
         taken = (symbol for name, symbol in free(stage).items() if name not in self._given)
         scalars = tuple(sorted(taken, key=lambda symbol: self._definitions.get(symbol.name, -1)))
-        if stage.name not in {function.name for function in self.functions}:
-            parameters = tuple(f"int64_t {scalar(symbol)}" for symbol in scalars)
-            lines = tuple(self._inside(stage.body, ()))
-            self.functions.append(Function(stage.name, stage.doc, parameters, lines, stage.part))
-        return f"{stage.name}({', '.join(scalar(symbol) for symbol in scalars)});"
+        name = self._shared.name(stage)
+        if name not in {function.name for function in self.functions}:
+            parameters = (f"int64_t {scalar(symbol)}" for symbol in scalars)
+            first = self._shared.functions.get(stage.name)
+            writer, written = (self, stage) if first is None else (self._inner, first)
+            lines = (*(_INDENT + line for line in outer), *writer._inside(written.body, ()))
+            self.functions.append(
+                Function(name, stage.doc, (*self._shared.parameters(stage), *parameters), lines)
+            )
+        return f"{name}({', '.join((*self._shared.arguments(stage), *map(scalar, scalars)))});"
+
+
+def _touched(statement: Statement) -> set[Buffer]:
+    """The buffers that instructions inside read or write."""
+    return {
+        buffer
+        for item in statement.walk()
+        if isinstance(item, Instruction)
+        for buffer in (*item.reads(), *item.writes())
+    }
+
+
+def _touched_here(statement: Statement) -> set[Buffer]:
+    """Those that instructions outside of the stages inside read or write."""
+    if isinstance(statement, Stage):
+        return set()
+    if isinstance(statement, Instruction):
+        return _touched(statement)
+    return {buffer for child in statement.children() for buffer in _touched_here(child)}
 
 
 _FEWEST_FOR_LOOP = 3

@@ -1,4 +1,4 @@
-"""Which problems a kernel takes: the conditions by which a host chooses among the kernels of an operator.
+"""Which problems a kernel takes: the conditions by which a host picks one of an operator's kernels.
 
 They follow from the graph: a kernel takes the calls that decide every choice of the spec as it does
 (:func:`attndsl.graph.branch_conditions.decisions`), whatever else their parameters say.
@@ -7,7 +7,7 @@ They follow from the graph: a kernel takes the calls that decide every choice of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import product
 from math import prod
@@ -18,8 +18,6 @@ from attndsl.codegen.host.problem_members import (
     HEAD_SIZE,
     VALUE_SIZE,
     counted,
-    dtype_member,
-    given_member,
     io_tensor,
     member_of,
     number_of_value,
@@ -27,116 +25,120 @@ from attndsl.codegen.host.problem_members import (
 from attndsl.codegen.host.problem_words import Words, with_words
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.compiler.compile import Compiled, signature_of
-from attndsl.expr import Compare, Const, Expr, Symbol
-from attndsl.expr.argument_facts import DTYPE, asks, dtype_of, given, kind_of, layout_of
-from attndsl.graph.branch_conditions import decisions
+from attndsl.expr import Compare, Const, Expr, Logic, Symbol
+from attndsl.expr.argument_facts import DTYPE, GIVEN, asks, dtype_of, given, kind_of, layout_of
+from attndsl.graph.branch_conditions import Decision
 from attndsl.lowering.signature.enum_parameters import enums_as_numbers
+from attndsl.lowering.signature.host_scalars import HOST
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.specialization import (
     Specialization,
+    decisions_of,
     feature_names,
     kernel_inputs,
     settings_of,
 )
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 
-Decision = tuple[Expr, bool]
 _MOST_COMBINATIONS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Selector:
-    """A C++ condition over the problem, and the symbols that it asks for, as spec conditions name them.
+class DispatchGuard:
+    """A condition that the problems of a kernel meet: ``condition`` comes out as ``holds``.
 
-    ``test`` has numbers for words, so that what is made of it stays when words change; ``value``: the
-    condition over those symbols, ``holds``: whether it is to hold.
+    Its symbols are those of the spec's conditions, such as ``layout(key)``, and the host's head sizes.
+    Dtypes, layouts and words are compared by their numbers.
     """
 
-    test: str
-    symbols: tuple[str, ...] = ()
-    value: Expr | None = field(default=None, compare=False)
-    holds: bool = field(default=True, compare=False)
+    condition: Expr
+    holds: bool = True
+
+    def accepts(self, problem: Mapping[str, Any]) -> bool:
+        """Whether a problem with these values of the symbols meets the condition."""
+        return bool(self.condition.evaluate(problem)) == self.holds
 
     def shown(self, words: Mapping[str, Words]) -> str:
-        """The condition with names for words, as the plan has it."""
-        if self.value is None:
-            return self.test
-        names = self.value.symbols()
-        spelled = {name: f"problem.{member_of(name)}" for name in names}
+        """The condition in C++ with names for words, as an operand of ``&&``."""
+        spelled = {name: f"problem.{member_of(name)}" for name in self.condition.symbols()}
         spelled |= {name: text for each in words.values() for name, text in each.spelled.items()}
-        text = cxx_text(with_words(self.value, words), spelled)
-        simple = isinstance(self.value, Compare) and self.holds
-        return text if simple else f"({text})" if self.holds else f"!({text})"
+        text = cxx_text(with_words(self.condition, words), spelled)
+        return (
+            text
+            if self.holds and _binds_tighter(self.condition)
+            else f"({text})"
+            if self.holds
+            else f"!({text})"
+        )
 
 
-def selectors(compiled: Compiled) -> tuple[Selector, ...]:
-    """What chooses a kernel among those of its operator."""
-    return selectors_of(compiled.operator, compiled.specialization)
+def _binds_tighter(condition: Expr) -> bool:
+    """Whether a condition needs no brackets between ``&&``."""
+    return isinstance(condition, Compare) or (isinstance(condition, Logic) and condition.op == "and")
+
+
+def guards(compiled: Compiled) -> tuple[DispatchGuard, ...]:
+    """The guards of a kernel: a problem is its own if it meets all of them."""
+    return guards_of(compiled.operator, compiled.specialization)
 
 
 @lru_cache(maxsize=1024)
-def selectors_of(operator: Operator, special: Specialization) -> tuple[Selector, ...]:
-    """What chooses the kernel of a specialization, compiled or not."""
-    io = io_tensor(operator).name
-    dtype = io_tensor(operator).dtypes.index(special.dtype)
+def guards_of(operator: Contract, special: Specialization) -> tuple[DispatchGuard, ...]:
+    """The guards of the kernel of a specialization, compiled or not."""
+    io = io_tensor(operator)
     fractal = operator.device.architecture.fractal
     found = [
-        Selector(f"problem.{dtype_member(operator)} == {dtype}", value=_is(dtype_of(io), dtype)),
-        Selector(_within_padded_size(HEAD_SIZE, special.padded_head_size, fractal)),
+        DispatchGuard(_is(dtype_of(io.name), io.dtypes.index(special.dtype))),
+        _within_padded_size(HEAD_SIZE, special.padded_head_size, fractal),
     ]
     if special.padded_value_size is not None:
-        found.append(Selector(_within_padded_size(VALUE_SIZE, special.padded_value_size, fractal)))
+        found.append(_within_padded_size(VALUE_SIZE, special.padded_value_size, fractal))
     ignored = ignored_features(operator, special)
     for feature in feature_names(operator):
         if feature not in ignored:
             compared = "!=" if feature in special.features else "=="
-            found.append(Selector(f"problem.{given_member(feature)} {compared} 0"))
+            found.append(DispatchGuard(Compare(compared, given(feature), Const(0))))
     return (*found, *_decided(operator, special, ignored))
 
 
 def asked_symbols(kernels: Sequence[Compiled]) -> tuple[str, ...]:
-    """The parameters, dtypes, layouts and splits that these kernels are chosen by, in order of first use."""
-    return tuple(dict.fromkeys(name for each in kernels for item in selectors(each) for name in item.symbols))
+    """The parameters, dtypes, layouts and splits that these kernels are picked by besides the io dtype, in
+    order of first use."""
+    every = {name: None for each in kernels for guard in guards(each) for name in _symbols(guard)}
+    io = {dtype_of(io_tensor(each.operator).name).name for each in kernels}
+    return tuple(name for name in every if name not in io and kind_of(name) != GIVEN)
 
 
-def _within_padded_size(member: str, padded_size: int, fractal: int) -> str:
-    return f"problem.{member} > {padded_size - fractal} && problem.{member} <= {padded_size}"
+def _symbols(guard: DispatchGuard) -> list[str]:
+    return sorted(name for name in guard.condition.symbols() if not name.startswith(HOST))
 
 
-def _decisions(operator: Operator, special: Specialization, more: frozenset[str]) -> tuple[Decision, ...]:
-    present = kernel_inputs(operator, special.features | more)
-    return _decisions_of(operator, present, tuple(settings_of(operator, special).items()))
-
-
-@lru_cache(maxsize=4096)
-def _decisions_of(
-    operator: Operator, present: frozenset[str], settings: tuple[tuple[str, Any], ...]
-) -> tuple[Decision, ...]:
-    """Kernels that differ in dtypes alone are chosen by the same decisions."""
-    return decisions(operator.roots, present, dict(settings))
+def _within_padded_size(size: str, padded_size: int, fractal: int) -> DispatchGuard:
+    symbol = Symbol(f"{HOST}{size}")
+    return DispatchGuard((symbol > padded_size - fractal) & (symbol <= padded_size))
 
 
 @lru_cache(maxsize=1024)
-def ignored_features(operator: Operator, special: Specialization) -> frozenset[str]:
+def ignored_features(operator: Contract, special: Specialization) -> frozenset[str]:
     """The optional tensors that a call may pass without being computed any differently."""
     settings, ignored = settings_of(operator, special), frozenset[str]()
     computed = operator.graph(kernel_inputs(operator, special.features), settings).key
-    asked = {str(condition) for condition, _ in _decisions(operator, special, ignored)}
+    asked = {condition for condition, _ in decisions_of(operator, special)}
     for feature in feature_names(operator):
         more = ignored | {feature}
         if feature in special.features:
             continue
-        if {str(condition) for condition, _ in _decisions(operator, special, more)} != asked:
+        if {condition for condition, _ in decisions_of(operator, special, more)} != asked:
             continue
         if operator.graph(kernel_inputs(operator, special.features | more), settings).key == computed:
             ignored = more
     return ignored
 
 
-def _decided(operator: Operator, special: Specialization, ignored: frozenset[str]) -> Iterator[Selector]:
+def _decided(operator: Contract, special: Specialization, ignored: frozenset[str]) -> Iterator[DispatchGuard]:
     """The choices of the spec that are made as in this kernel."""
     interface = signature_of(operator, special)
-    settled = _decisions(operator, special, frozenset())
+    settled = decisions_of(operator, special)
     own = (*_layouts_of_kernel(operator, interface), *_free_dtypes(operator, interface))
     asked = dict.fromkeys((*own, *(name for each, _ in settled for name in sorted(each.symbols()))))
     domains = {name: _domain(operator, interface, ignored, name) for name in asked}
@@ -147,11 +149,11 @@ def _decided(operator: Operator, special: Specialization, ignored: frozenset[str
         if values is not None and values != possible[name] and not told:
             yield _one_of(operator, name, values, possible[name] or ())
     for condition, holds in left:
-        yield _as_test(operator, condition, holds)
+        yield _by_number(operator, condition, holds)
 
 
 def _contract(
-    operator: Operator, special: Specialization, ignored: frozenset[str], asked: frozenset[str]
+    operator: Contract, special: Specialization, ignored: frozenset[str], asked: frozenset[str]
 ) -> tuple[Decision, ...]:
     """What the contract says of these symbols alone, for calls that pass what the kernel takes."""
     passed = kernel_inputs(operator, special.features)
@@ -167,14 +169,14 @@ def _contract(
     return tuple(found)
 
 
-def _layouts_of_kernel(operator: Operator, interface: KernelSignature) -> Iterator[str]:
+def _layouts_of_kernel(operator: Contract, interface: KernelSignature) -> Iterator[str]:
     """The layouts that the computation asks for, of tensors that the kernel takes."""
     for name in interface.layouts:
         if layout_of(name).name in operator.specialization_parameters:
             yield layout_of(name).name
 
 
-def _free_dtypes(operator: Operator, interface: KernelSignature) -> Iterator[str]:
+def _free_dtypes(operator: Contract, interface: KernelSignature) -> Iterator[str]:
     """The dtypes that a call chooses, of tensors that the kernel takes."""
     for spec in operator.free_tensors:
         if spec.name in interface.present:
@@ -182,7 +184,7 @@ def _free_dtypes(operator: Operator, interface: KernelSignature) -> Iterator[str
 
 
 def _domain(
-    operator: Operator,
+    operator: Contract,
     interface: KernelSignature,
     ignored: frozenset[str],
     name: str,
@@ -272,26 +274,20 @@ def _sharing_symbols(settled: Sequence[Decision]) -> list[list[Decision]]:
     return [[settled[number] for number in sorted(part)] for part in parts]
 
 
-def _one_of(operator: Operator, name: str, values: Sequence[Any], full: Sequence[Any]) -> Selector:
-    member = f"problem.{member_of(name)}"
+def _one_of(operator: Contract, name: str, values: Sequence[Any], full: Sequence[Any]) -> DispatchGuard:
     excluded = [value for value in full if value not in values]
     if len(excluded) == 1 and len(values) > 1:
         number = number_of_value(operator, name, excluded[0])
-        return Selector(f"{member} != {number}", (name,), Compare("!=", Symbol(name), Const(number)))
+        return DispatchGuard(Compare("!=", Symbol(name), Const(number)))
     numbers = [number_of_value(operator, name, value) for value in values]
-    tests = [f"{member} == {number}" for number in numbers]
-    value = reduce(or_, (_is(Symbol(name), number) for number in numbers))
-    return Selector(f"({' || '.join(tests)})" if len(tests) > 1 else tests[0], (name,), value)
+    return DispatchGuard(reduce(or_, (_is(Symbol(name), number) for number in numbers)))
 
 
 def _is(symbol: Symbol, number: int | float) -> Expr:
     return Compare("==", symbol, Const(number))
 
 
-def _as_test(operator: Operator, condition: Expr, holds: bool) -> Selector:
-    names = sorted(condition.symbols())
-    spelled = {name: f"problem.{member_of(name)}" for name in names}
-    words = {name: values for name in names if (values := counted(operator, name))}
-    counted_condition = enums_as_numbers(condition, words)
-    text = cxx_text(counted_condition, spelled)
-    return Selector(f"({text})" if holds else f"!({text})", tuple(names), counted_condition, holds)
+def _by_number(operator: Contract, condition: Expr, holds: bool) -> DispatchGuard:
+    """A condition of the spec over the numbers that hosts know words by."""
+    words = {name: values for name in condition.symbols() if (values := counted(operator, name))}
+    return DispatchGuard(enums_as_numbers(condition, words), holds)

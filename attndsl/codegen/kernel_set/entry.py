@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from attndsl.codegen.host.problem_members import io_tensor
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.kernel.kernel import class_name
-from attndsl.codegen.kernel_set.tiling_keys import key_name, tiling_key
+from attndsl.codegen.kernel_set.kernel_names import key_name
+from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.codegen.names.arguments import Argument, Names, dtype_row, names_of
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import cxx_type

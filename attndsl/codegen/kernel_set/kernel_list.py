@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from attndsl.base.errors import UserError
-from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.codegen.samples.device_files import kernel_path
 from attndsl.compiler.compile import Compiled
 from attndsl.lowering.signature.specialization import Specialization, feature_names
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 
 KERNEL_LIST = "kernels.json"
 
@@ -58,7 +58,7 @@ def _row(compiled: Compiled) -> dict[str, Any]:
     }
 
 
-def read_kernel_list(operator: Operator, path: Path) -> tuple[ListedKernel, ...]:
+def read_kernel_list(operator: Contract, path: Path) -> tuple[ListedKernel, ...]:
     """The kernels that a list names.
 
     Raises:

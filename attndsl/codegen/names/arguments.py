@@ -16,7 +16,7 @@ from attndsl.codegen.names.identifiers import (
 )
 from attndsl.graph.nodes import CacheAppend, Input
 from attndsl.spec.contract.arguments import DTYPES, OutputSpec, ParamSpec, TensorSpec
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 
 # Members and locals of generated host code that stand beside an argument, result or size.
 _BESIDE = ("{}_", "{}_list", "{}_layout", "{}_value", "longest_{}", "{}List", "{}Ref", "{}Only", "{}Address")
@@ -148,7 +148,7 @@ def literal(value: object) -> str:
 class Names:
     """All names of one operator's project."""
 
-    def __init__(self, operator: Operator) -> None:
+    def __init__(self, operator: Contract) -> None:
         self.operator = operator
         self.op = file_stem(operator.name)
         self.type = f"{pascal(self.op)}Custom"
@@ -217,6 +217,6 @@ class Names:
 
 
 @lru_cache(maxsize=64)
-def names_of(operator: Operator) -> Names:
+def names_of(operator: Contract) -> Names:
     """The names of an operator's project."""
     return Names(operator)

@@ -7,7 +7,6 @@ take; texts may hold anything. Nothing of either reaches generated code but thro
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterable
 
 from attndsl.base.reserved_names import is_taken, plain
@@ -49,20 +48,16 @@ def identifiers(names: Iterable[str], forms: Iterable[str] = ()) -> dict[str, st
 
 
 def file_stem(name: str) -> str:
-    """An identifier that file names, namespaces and macros begin with: short, and no device of Windows."""
+    """An identifier that file names, namespaces and macros begin with: short, and no device of Windows.
+
+    Long names that begin alike have one stem; whoever writes files holds them apart.
+    """
     text = identifier(name)
     if text.endswith("_"):
         text = f"{text.rstrip('_')}_op"
     if text.lower() in _DEVICES:
         text = f"{text}_op"
-    return shortened(text, _LONGEST_STEM)
-
-
-def shortened(text: str, longest: int) -> str:
-    """The text, or its beginning and a number that tells it from others that begin so."""
-    return (
-        text if len(text) <= longest else f"{text[: longest - 9].rstrip('_')}_{zlib.crc32(text.encode()):08x}"
-    )
+    return text[:_LONGEST_STEM].rstrip("_")
 
 
 def pascal(name: str) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from enum import Enum
 
 from attndsl.codegen.names.members import constant, cxx_type, gm_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
-from attndsl.expr import Const, Expr, ExprLike, as_expr
+from attndsl.expr import Const, Expr, ExprLike, Load, Scope, Symbol, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.program import Program
@@ -26,6 +29,22 @@ def slot_member(group: tuple[Buffer, ...]) -> str:
     return f"{group[0].name}Slot_"
 
 
+class Kind(Enum):
+    """What an operand is that stages of several attentions may take as an argument."""
+
+    TENSOR = "tensor"
+    FIELD = "tiling field"
+    FLAG = "cross-core flag"
+
+
+@dataclass(frozen=True, slots=True)
+class StageOperand:
+    """A tensor in global memory, a tiling field or a cross-core flag of a program, by its name there."""
+
+    kind: Kind
+    name: str
+
+
 class Spelling:
     """How one program's operands are spelled; the ``Names`` that instructions ask."""
 
@@ -34,6 +53,7 @@ class Spelling:
     ) -> None:
         """``open_operands``: those whose type is the text's template parameter."""
         self._open = open_operands
+        self._arguments: Mapping[StageOperand, str] = {}
         self.events = _event_constants(program)
         self.groups: Mapping[Buffer, tuple[Buffer, ...]] = {
             buffer: item.buffers
@@ -42,9 +62,31 @@ class Spelling:
             for buffer in item.buffers
         }
 
-    def expr(self, expr: ExprLike) -> str:
-        """A scalar expression."""
-        return cxx_text(as_expr(expr))
+    def taking(self, arguments: Mapping[StageOperand, str]) -> Spelling:
+        """The spelling in a function that takes some operands as arguments, spelled so."""
+        found = copy(self)
+        found._arguments = arguments
+        return found
+
+    def expr(self, expr: ExprLike, spelled: Mapping[str, str] | None = None) -> str:
+        """A scalar expression; ``spelled`` as for :func:`cxx_text`."""
+        value = as_expr(expr)
+        return cxx_text(value.mapped(self._argument) if self._arguments else value, spelled)
+
+    def _argument(self, node: Expr) -> Expr | None:
+        """What stands for a tiling field or a read of a tensor that is an argument."""
+        if isinstance(node, Symbol) and node.scope is Scope.TILING:
+            name = self._arguments.get(StageOperand(Kind.FIELD, node.name))
+            return None if name is None else Symbol(name)
+        if isinstance(node, Load) and node.scope is Scope.GLOBAL:
+            name = self._arguments.get(StageOperand(Kind.TENSOR, node.source))
+            index = node.index.mapped(self._argument)
+            return None if name is None else replace(node, source=name, index=index, scope=Scope.LOCAL)
+        return None
+
+    def flag(self, name: str) -> str:
+        """The id of a cross-core flag."""
+        return self._arguments.get(StageOperand(Kind.FLAG, name)) or constant(name)
 
     def buffer(self, buffer: Buffer) -> str:
         """A buffer: a member where it has one slot, else the local that names the current slot."""
@@ -52,11 +94,12 @@ class Spelling:
 
     def local(self, buffer: Buffer, offset: ExprLike) -> str:
         """A LocalTensor at an element offset into the current slot."""
-        return self.buffer(buffer) + _index(as_expr(offset))
+        return self.buffer(buffer) + self._index(as_expr(offset))
 
     def gm(self, tensor: GlobalTensor, offset: ExprLike) -> str:
         """A GlobalTensor at an element offset."""
-        return gm_member(tensor.name) + _index(as_expr(offset))
+        name = self._arguments.get(StageOperand(Kind.TENSOR, tensor.name)) or gm_member(tensor.name)
+        return name + self._index(as_expr(offset))
 
     def ctype(self, operand: Buffer | GlobalTensor) -> str:
         """The C++ type of an operand's elements."""
@@ -71,9 +114,8 @@ class Spelling:
             return name
         return f"{name} + {slot_member(self.groups[event.slot_of])}"
 
-
-def _index(offset: Expr) -> str:
-    return "" if offset.same(Const(0)) else f"[{cxx_text(offset)}]"
+    def _index(self, offset: Expr) -> str:
+        return "" if offset.same(Const(0)) else f"[{self.expr(offset)}]"
 
 
 def _event_constants(program: Program) -> dict[str, str]:

@@ -30,6 +30,16 @@ class OutputNotWritable(UserError, OSError):
         super().__init__(f"cannot write to '{folder}': {reason}; choose another folder with --out")
 
 
+class FolderTaken(UserError, ValueError):
+    """Two operators have the same folder: their names begin with the same letters."""
+
+    def __init__(self, folder: Path, first: str, second: str) -> None:
+        super().__init__(
+            f"'{folder}' is the folder of '{first}' and of '{second}': long names are cut; rename one "
+            "of them, or give it another folder with --out"
+        )
+
+
 @dataclass(frozen=True)
 class Change:
     """What a folder lacks to be in step with the files of a project.
@@ -99,29 +109,37 @@ class Change:
             yield from _unified(str(path), before, after, exists=path.is_file())
 
 
-def change_of(folder: Path, files: Mapping[str, str], requests: Sequence[Mapping[str, Any]] = ()) -> Change:
+def change_of(
+    folder: Path, files: Mapping[str, str], requests: Sequence[Mapping[str, Any]] = (), operator: str = ""
+) -> Change:
     """What ``folder`` lacks to be in step with ``files``.
 
     Removed are files of an earlier call that are not among ``files`` and hold what that call wrote; without
     ``files`` none. ``requests``: what the manifest is to remember, as plain data; nothing of the default one.
+    ``operator``: whose project it is, which the manifest says if the folder has another name.
     """
-    wanted = {**files, MANIFEST: _manifest(files, requests)} if files else {}
+    wanted = (
+        {**files, MANIFEST: _manifest(files, requests, "" if operator == folder.name else operator)}
+        if files
+        else {}
+    )
     stale = {name: text for name, text in wanted.items() if _content(folder / name) != text}
     gone = tuple(_left_over(folder, files)) if stale else ()
     return Change(folder, stale, gone)
 
 
 def write_files(
-    folder: Path, files: Mapping[str, str], requests: Sequence[Mapping[str, Any]] = ()
+    folder: Path, files: Mapping[str, str], requests: Sequence[Mapping[str, Any]] = (), operator: str = ""
 ) -> tuple[Path, ...]:
     """Bring ``folder`` in step with ``files``; returns the files that were written or removed.
 
-    Files that already have their content are not touched. ``requests``: as of :func:`change_of`.
+    Files that already have their content are not touched. ``requests`` and ``operator`` are those of
+    :func:`change_of`.
 
     Raises:
         OutputNotWritable: naming the folder and the system's reason.
     """
-    change = change_of(folder, files, requests)
+    change = change_of(folder, files, requests, operator)
     change.check()
     return change.apply()
 
@@ -134,6 +152,15 @@ def remembered_requests(folder: Path) -> list[Any] | None:
         return list(found.get("requests", [])) if isinstance(found.get("files"), dict) else None
     except (ValueError, AttributeError, TypeError):
         return None
+
+
+def owner_of(folder: Path) -> str:
+    """The operator that the manifest in a folder names; empty if there is no manifest, or no name in it."""
+    try:
+        found = json.loads(_content(folder / MANIFEST) or "").get("operator", "")
+    except (ValueError, AttributeError, TypeError):
+        return ""
+    return found if isinstance(found, str) else ""
 
 
 def _hindrance(target: Path) -> str:
@@ -163,11 +190,12 @@ def _unified(path: str, before: str | None, after: str | None, *, exists: bool) 
             yield "\\ No newline at end of file"
 
 
-def _manifest(files: Mapping[str, str], requests: Sequence[Mapping[str, Any]]) -> str:
+def _manifest(files: Mapping[str, str], requests: Sequence[Mapping[str, Any]], operator: str) -> str:
     about = "written by attndsl generate, which removes these files when it no longer writes them"
     digests = {name: _digest(text) for name, text in sorted(files.items())}
+    whose = {"operator": operator} if operator else {}
     asked = {"requests": [*requests]} if requests else {}
-    return json.dumps({"about": about, **asked, "files": digests}, indent=1) + "\n"
+    return json.dumps({"about": about, **whose, **asked, "files": digests}, indent=1) + "\n"
 
 
 def _write(target: Path, text: str) -> None:

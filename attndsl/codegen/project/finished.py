@@ -6,10 +6,9 @@ A second call with the same spec, request and sources compiles nothing and impor
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from attndsl.base.disk_cache import (
     stores_programs,
 )
 from attndsl.base.errors import AttnDslError, InternalError, UserError
+from attndsl.base.garbage import seldom_collected
 from attndsl.base.package_files import sources_key
 from attndsl.codegen.kernel_set.request import KernelRequest, in_order
 from attndsl.codegen.project.files import write_files
@@ -59,7 +59,7 @@ class FinishedProject:
         Raises:
             OutputNotWritable: the folder cannot be written.
         """
-        return write_files(out / self.folder, self.files, self.remembered)
+        return write_files(out / self.folder, self.files, self.remembered, self.operator)
 
     @property
     def remembered(self) -> list[dict[str, Any]]:
@@ -138,16 +138,16 @@ def _stored(
 
 
 def _made(operator: Operator, request: KernelRequest) -> tuple[FinishedProject, ...]:
-    from attndsl.codegen.project.project import plan_projects  # late: a stored project needs no compiler
+    with seldom_collected():
+        from attndsl.codegen.project.project import plan_projects  # late: a stored project needs no compiler
 
-    with _seldom_collected():
         return tuple(_as_files(each) for each in plan_projects(operator, request))
 
 
 def _united_made(mode: Operator, requests: Sequence[KernelRequest]) -> FinishedProject:
-    from attndsl.codegen.project.project import plan_project
+    with seldom_collected():
+        from attndsl.codegen.project.project import plan_project
 
-    with _seldom_collected():
         return _as_files(plan_project(mode, *requests))
 
 
@@ -160,17 +160,6 @@ def _as_files(project: Project) -> FinishedProject:
         not_lowered=project.not_lowered,
         reason=project.reason,
     )
-
-
-@contextlib.contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Few searches for garbage in cycles: each looks through all programs that are kept, and finds little."""
-    before = gc.get_threshold()
-    gc.set_threshold(50_000, 20, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _entry_name(operator: Operator, told: Sequence[str]) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project import finished
-from attndsl.codegen.project.files import Change, change_of, remembered_requests
+from attndsl.codegen.project.files import Change, FolderTaken, change_of, owner_of, remembered_requests
 from attndsl.codegen.project.finished import FinishedProject
 from attndsl.codegen.project.folder_lock import locked
 from attndsl.spec.operator.operator import Operator
@@ -48,6 +48,7 @@ class Generation:
         """What is to be done; everything is computed, nothing is written.
 
         Raises:
+            FolderTaken: the folder of a project is another operator's.
             As :func:`attndsl.codegen.project.finished.finished_projects`.
         """
         self._earlier.clear()
@@ -56,6 +57,7 @@ class Generation:
             if self.progress is not None:
                 self.progress(operator, number)
             projects += finished.finished_projects(operator, self.request, self._remembered)
+        self._hold_apart(projects)
         return self._compared(projects)
 
     def write(self, planned: Sequence[Planned]) -> tuple[Planned, ...]:
@@ -80,9 +82,18 @@ class Generation:
                 each.change.apply()
         return done
 
+    def _hold_apart(self, projects: Sequence[FinishedProject]) -> None:
+        owners = {each.folder: owner_of(self.out / each.folder) for each in projects}
+        for each in projects:
+            owner = owners[each.folder] or each.operator
+            if owner != each.operator:
+                raise FolderTaken(self.out / each.folder, owner, each.operator)
+            owners[each.folder] = owner
+
     def _compared(self, projects: Sequence[FinishedProject]) -> tuple[Planned, ...]:
         return tuple(
-            Planned(each, change_of(self.out / each.folder, each.files, each.remembered)) for each in projects
+            Planned(each, change_of(self.out / each.folder, each.files, each.remembered, each.operator))
+            for each in projects
         )
 
     def _remembered(self, folder: str) -> tuple[KernelRequest, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,17 +10,19 @@ from pathlib import Path
 from attndsl.base.errors import UserError
 from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.op_definition import check_told_apart
-from attndsl.codegen.kernel_set.dispatch_guards import Selector, selectors
+from attndsl.codegen.kernel.dtype_parameter import twin
+from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards
 from attndsl.codegen.kernel_set.kernel_request import Wanted, chosen_mode, wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
+from attndsl.codegen.kernel_set.tiling_keys import check_tiling_keys
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.project.files import write_files
 from attndsl.codegen.project.project_files import Page, project_files
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for, keep_compiled
-from attndsl.compiler.stored_programs import parts_of, with_operator
-from attndsl.lowering.errors import NotLowered
+from attndsl.compiler.stored_programs import is_stored, parts_of, with_operator
+from attndsl.lowering.errors import NotLowered, ScheduleError
 from attndsl.lowering.signature.kernel_names import check_kernel_names
 from attndsl.lowering.signature.specialization import Specialization, feature_names
 from attndsl.spec.operator.operator import Operator
@@ -55,7 +57,7 @@ class Project:
         Raises:
             OutputNotWritable: the folder cannot be written.
         """
-        return write_files(out / self.folder, self.files())
+        return write_files(out / self.folder, self.files(), operator=self.operator.name)
 
     @property
     def folder(self) -> str:
@@ -94,13 +96,14 @@ def plan_project(operator: Operator, *requests: KernelRequest) -> Project:
 
     Raises:
         AlikeNames: CANN does not tell the names of two arguments or results apart.
-        KernelsOfOneName: two of its kernels have names of the same words.
+        KernelsOfOneName, KernelsOfOneKey: naming the two kernels.
+        TooManyKernels: it has more specializations than tiling keys.
         UserError: the request names what the operator does not have, or does not allow.
         NotLowered: a combination that was asked for by name has no kernel yet.
         ScheduleError: the stated schedule does not fit.
     """
     check_told_apart(names_of(operator))
-    kernels: dict[tuple[Selector, ...], Compiled] = {}
+    kernels: dict[tuple[DispatchGuard, ...], Compiled] = {}
     missing: dict[str, NotLowered] = {}
     asked = _asked(operator, requests)
     for (wanted, by_name), made in zip(
@@ -113,8 +116,9 @@ def plan_project(operator: Operator, *requests: KernelRequest) -> Project:
                 raise
             missing.setdefault(wanted.label, error)
             continue
-        kernels.setdefault(selectors(compiled), compiled)
+        kernels.setdefault(guards(compiled), compiled)
     check_kernel_names(operator, (each.specialization for each in kernels.values()))
+    check_tiling_keys(operator, (each.specialization for each in kernels.values()))
     lacking = tuple(label for label in missing if label)
     if not kernels:
         reason = str(next(iter(missing.values())))
@@ -132,17 +136,34 @@ def _asked(operator: Operator, requests: Sequence[KernelRequest]) -> list[tuple[
     return list(found.values())
 
 
-def _compiled(operator: Operator, specials: Sequence[Specialization]) -> Iterator[Compiled | None]:
-    """The compiled specializations, by several processes; None where one has no lowering."""
+def _compiled(operator: Operator, specials: Sequence[Specialization]) -> list[Compiled | None]:
+    """The compiled specializations, by several processes; None where one has no lowering.
 
-    def parts(special: Specialization) -> bytes | None:
+    Their twins, with which they may share a text, are compiled with them.
+    """
+    twins = (other for special in specials if (other := twin(operator, special)) is not None)
+    every = tuple(dict.fromkeys((*specials, *twins)))
+    asked = frozenset(specials)
+
+    def made(special: Specialization) -> bytes | None:
+        """The program in parts; nothing where the cache has it from now on."""
         try:
-            return parts_of(compiled_for(operator, special))
+            compiled = compiled_for(operator, special)
         except NotLowered:
             return None
+        except ScheduleError:
+            if special in asked:
+                raise
+            return None
+        return b"" if is_stored(operator, special) else parts_of(compiled)
 
-    for found in fork_map(parts, specials):
-        yield None if found is None else keep_compiled(with_operator(found, operator))
+    def kept(special: Specialization, parts: bytes | None) -> Compiled | None:
+        if parts is None:
+            return None
+        return keep_compiled(with_operator(parts, operator)) if parts else compiled_for(operator, special)
+
+    found = [kept(*each) for each in zip(every, fork_map(made, every), strict=True)]
+    return found[: len(specials)]
 
 
 def _page(project: Project) -> Page:

@@ -75,11 +75,15 @@ class Recipe:
 
 @dataclass(frozen=True)
 class DeviceCase:
-    """One call: recipes, lists of recipes and scalars by argument, and the expected results."""
+    """One call: recipes, lists of recipes and scalars by argument, and the expected results.
+
+    ``entries``: of the lengths that it passes, as kernels read them.
+    """
 
     name: str
     arguments: dict[str, Recipe | tuple[Recipe, ...] | Any]
     expected: dict[str, Array]
+    entries: dict[str, int]
 
     def values(self) -> dict[str, Any]:
         """The arguments of the call."""
@@ -129,15 +133,20 @@ def random_tensor(dtype: str, shape: tuple[int, ...], seed: int) -> Array:
 
 def device_cases(kernels: Sequence[Compiled], each: int = 1) -> tuple[DeviceCase, ...]:
     """``each`` calls for every kernel, small enough to travel as text."""
+    found = fork_map(lambda number: cases_of(kernels[number], number, each), range(len(kernels)))
+    return tuple(case for of_kernel in found for case in of_kernel)
+
+
+def cases_of(compiled: Compiled, number: int, each: int = 1) -> tuple[DeviceCase, ...]:
+    """``each`` calls for the kernel that is the ``number``-th of its project."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ContractWarning)  # such calls are legal, and cases like others
-        found = fork_map(lambda number: tuple(_of_kernel(kernels[number], each, number)), range(len(kernels)))
-        return tuple(case for of_kernel in found for case in of_kernel)
+        return tuple(_of_kernel(compiled, each, number))
 
 
 def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCase]:
     operator, special = compiled.operator, compiled.specialization
-    space, found = CaseSpace(operator, _FEW_HEADS), 0
+    space, found = _space(operator), 0
     settled = _settled(compiled)
     for attempt in range(ATTEMPTS):
         pins = settled | _sizes(compiled, space, smaller=attempt >= ATTEMPTS // 2)
@@ -157,6 +166,12 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
             found += 1
         if found == each:
             return
+
+
+@cache
+def _space(operator: Operator) -> CaseSpace:
+    """One for all kernels: its clauses are compiled once."""
+    return CaseSpace(operator, _FEW_HEADS)
 
 
 def _sizes(compiled: Compiled, space: CaseSpace, *, smaller: bool) -> dict[str, Any]:
@@ -215,9 +230,10 @@ def _nearest(values: Sequence[Any], wanted: int) -> Any:
 
 
 def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
-    """The case with recipes for its tensors; None if it is too large, or meant for another kernel."""
+    """The case with recipes for its tensors; None if it is too large, has no results, or is meant for another
+    kernel."""
     operator = compiled.operator
-    if case.result_elements() > MOST_RESULTS:
+    if not 0 < case.result_elements() <= MOST_RESULTS:
         return None
     try:
         arguments = case.arguments()
@@ -246,7 +262,8 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
     if not _telling(results):
         return None
     expected = dict(zip((spec.name for spec in operator.outputs), results, strict=True))
-    return DeviceCase(name, recipes, expected)
+    lengths = (spec.name for spec in operator.tensors if spec.kind == "lengths" and spec.name in recipes)
+    return DeviceCase(name, recipes, expected, {each: int(call.arrays[each].size) for each in lengths})
 
 
 def _telling(results: Sequence[Array]) -> bool:

@@ -49,18 +49,14 @@ class SampleResult:
 
 @dataclass(frozen=True, kw_only=True)
 class DirectText:
-    """Everything the templates print."""
+    """Everything the templates print; ``has_lengths``: whether the call has integers that the host reads."""
 
     operator: str
     ports: tuple[AddressPort, ...]
     recipes: tuple[SampleRow, ...]
     fill: tuple[str, ...]
     results: tuple[SampleResult, ...]
-
-    @property
-    def has_lengths(self) -> bool:
-        """Whether the sample's call has integers that the host reads."""
-        return any("UploadLengths" in line for line in self.fill)
+    has_lengths: bool = False
 
 
 def direct_text(names: Names, case: DeviceCase | None) -> DirectText:
@@ -68,12 +64,14 @@ def direct_text(names: Names, case: DeviceCase | None) -> DirectText:
     if case is None:
         ports = tuple(_ports(names))
         return DirectText(operator=comment(names.operator.name), ports=ports, recipes=(), fill=(), results=())
+    passed = {name for name, value in case.arguments.items() if value is not None}
     return DirectText(
         operator=comment(names.operator.name),
         ports=tuple(_ports(names)),
         recipes=tuple(_recipes(names, case)),
         fill=tuple(_fill(names, case)),
         results=tuple(_result(names.outputs[name], array) for name, array in case.expected.items()),
+        has_lengths=any(_is_lengths(item) for item in names.tensors if item.spec.name in passed),
     )
 
 
@@ -101,7 +99,7 @@ def _recipes(names: Names, case: DeviceCase) -> Iterator[SampleRow]:
             text = ", ".join(_recipe(each) for each in every)
             yield SampleRow("std::vector<Recipe>", item.name, f" = {{{text}}}")
         elif isinstance(value, Recipe):
-            rows = _rows(names, item, case) if item.on_host else 0
+            rows = case.entries[item.spec.name] if item.on_host else 0
             yield SampleRow("Recipe", item.name, _recipe(value, rows))
 
 
@@ -112,12 +110,6 @@ def _recipe(recipe: Recipe, rows: int = 0) -> str:
         return f"{{{text}, {recipe.seed}}}"
     tail = f", {rows}" if rows else ""
     return f"{{{text}, 0, {{{', '.join(map(str, recipe.values))}}}{tail}}}"
-
-
-def _rows(names: Names, item: Argument, case: DeviceCase) -> int:
-    """Entries of lengths as kernels read them."""
-    call = names.operator.bind(**case.values())
-    return int(call.arrays[item.spec.name].size)
 
 
 def _fill(names: Names, case: DeviceCase) -> Iterator[str]:
@@ -135,11 +127,16 @@ def _fill(names: Names, case: DeviceCase) -> Iterator[str]:
             yield f"    at.{item.name}.push_back(Upload(recipe, call.{entries}.entries.back(), memory));"
             yield "}"
         else:
-            function = "UploadLengths" if item.on_host else "Upload"
+            function = "UploadLengths" if _is_lengths(item) else "Upload"
             yield f"at.{item.name} = {function}(sample::{item.name}, call.{item.name}, memory);"
     for item in names.params:
         if item.spec.name in case.arguments:
             yield f"call.{item.name} = {literal(sample_value(item, case))};"
+
+
+def _is_lengths(item: Argument) -> bool:
+    """Whether the host reads the integers of an argument."""
+    return item.on_host and not item.listed
 
 
 def sample_value(item: Argument, case: DeviceCase) -> Any:

@@ -7,7 +7,7 @@ namespace attnemu {
 VectorClock::VectorClock(size_t agents) : of_(agents, 0) {}
 
 Core::Core(int index_, int block_, int sub_, CoreKind kind_, size_t agents, uint32_t poison, bool saturate)
-    : index(index_), block(block_), sub(sub_), kind(kind_) {
+    : index(index_), block(block_), sub(sub_), kind(kind_), ordered_(agents != 0) {
   for (PipeState& p : pipes) p.clock = VectorClock(agents);
   reg.saturate = saturate;
   for (int m = 1; m < kMemories; ++m) {
@@ -17,7 +17,8 @@ Core::Core(int index_, int block_, int sub_, CoreKind kind_, size_t agents, uint
     storage_.emplace_back(new uint8_t[n]);
     auto* words = reinterpret_cast<uint16_t*>(storage_.back().get());
     for (uint32_t i = 0; i < n / 2; ++i) words[i] = static_cast<uint16_t>(poison);
-    memories_[m].attach(kind_of, name_of(kind_of), storage_.back().get(), n, false);
+    memories_[m].attach(kind_of, name_of(kind_of), storage_.back().get(), n, false, 0, ordered_);
+    if (!ordered_ && kind_of == MemoryKind::UB) scalar_blocks.assign(n / kBlock, false);
   }
 }
 
@@ -43,6 +44,7 @@ std::string Core::label() const {
 
 uint32_t Core::issue(Pipe p, bool auto_sync) {
   PipeState& s = pipe(p);
+  if (!ordered_) return ++s.issued;
   if (p != Pipe::S && s.scalar_version != scalar_version) {
     // issued after everything the scalar unit waited for; the scalar unit's own writes need an event
     uint32_t own = s.clock[agent(Pipe::S)];
@@ -61,6 +63,7 @@ uint32_t Core::issue(Pipe p, bool auto_sync) {
 }
 
 VectorClock Core::snapshot(Pipe p) {
+  if (!ordered_) return {};
   VectorClock c = pipe(p).clock;
   c[agent(p)] = pipe(p).issued;
   return c;
@@ -71,9 +74,12 @@ void Core::join(Pipe p, const VectorClock& c) {
   if (p == Pipe::S) ++scalar_version;
 }
 
-void Core::barrier(Pipe p) { pipe(p).clock[agent(p)] = pipe(p).issued; }
+void Core::barrier(Pipe p) {
+  if (ordered_) pipe(p).clock[agent(p)] = pipe(p).issued;
+}
 
 void Core::barrier_all() {
+  if (!ordered_) return;
   VectorClock all = snapshot(Pipe::S);
   for (int p = 0; p < kPipes; ++p) all.join(snapshot(static_cast<Pipe>(p)));
   for (PipeState& p : pipes) p.clock = all;

@@ -28,8 +28,9 @@ int type_number(const std::string& name) {
 }
 
 struct RateName { const char* name; double Rates::*field; };
-constexpr RateName rate_names[] = {{"clock", &Rates::clock}, {"l2", &Rates::l2}, {"hbm", &Rates::hbm}, {"miss", &Rates::miss},
-                                   {"bank", &Rates::bank}, {"read_write", &Rates::read_write}, {"queue", &Rates::queue}};
+constexpr RateName rate_names[] = {{"clock", &Rates::clock}, {"l2", &Rates::l2}, {"l2_read", &Rates::l2_read}, {"l2_bytes", &Rates::l2_bytes},
+                                   {"hbm", &Rates::hbm}, {"miss", &Rates::miss},
+                                   {"atomic", &Rates::atomic}, {"accumulate", &Rates::accumulate}, {"bank", &Rates::bank}, {"read_write", &Rates::read_write}, {"queue", &Rates::queue}};
 
 }  // namespace
 
@@ -53,7 +54,7 @@ void CostTable::read(std::istream& in) {
       continue;
     }
     Cost c;
-    s >> type >> c.head >> c.per_unit >> c.latency;
+    s >> type >> c.head >> c.per_unit >> c.latency >> c.least >> c.per_row >> c.per_piece;
     if (word != "cost" || !s) throw std::runtime_error("unreadable cost: " + line);
     c.known = true;
     cost_[op_number(name)][type_number(type)] = c;

@@ -35,6 +35,9 @@ double moved_bytes(const Place& from, const Place& to, uint64_t run, uint64_t co
   return static_cast<double>(round_up(run, global ? 128 : kBlock) * count);
 }
 
+// A row of a matrix is read in pieces of 512, 256 and 128 bytes, the last one whole.
+uint64_t pieces_of(uint64_t row) { return row / 512 + (row >> 8 & 1) + (row >> 7 & 1) + (row % 128 ? 1 : 0); }
+
 void check_operand(Instruction& ins, const Place& p, const char* name) {
   if (!p.memory || p.memory->kind == MemoryKind::GM) return;
   uint32_t unit = p.memory->kind == MemoryKind::BT ? 64 : p.memory->kind == MemoryKind::FB ? 128 : kBlock;
@@ -174,7 +177,11 @@ void rows_to_fractals(const char* what, const SourceLine& at, Place to, Place fr
     e.jump = p.to_column_step;
     ins.writes(to, e);
   }
-  if (!ins.admit({Op::LoadL1Fractals, DType::U8, moved_bytes(from, to, width, static_cast<uint64_t>(p.rows) * p.matrices)})) return;
+  uint64_t rows = static_cast<uint64_t>(p.rows) * p.matrices;
+  Work work{Op::LoadL1Fractals, DType::U8, moved_bytes(from, to, width, rows)};
+  work.rows = static_cast<double>(rows);
+  work.pieces = static_cast<double>(rows * pieces_of(width));
+  if (!ins.admit(work)) return;
   for (uint32_t m = 0; m < p.matrices; ++m)
     for (uint32_t r = 0; r < p.rows; ++r) {
       uint64_t source = from.at + m * p.from_matrix_step + r * p.from_row_step;

@@ -29,7 +29,7 @@ ByHalf<Entry>& entries() { static ByHalf<Entry> e; return e; }
 std::map<std::pair<std::string, long>, int>& notes() { static std::map<std::pair<std::string, long>, int> n; return n; }
 uint64_t key = 0;
 
-struct Array { std::string name; uint64_t offset, bytes; bool null, output, defined, argument; };
+struct Array { std::string name; uint64_t offset, bytes; bool null, output, defined, argument, real; };
 
 struct Request {
   Knobs knobs;
@@ -66,7 +66,7 @@ Request read_request(const char* path) {
       if (!r.knobs.set(name, value)) throw std::runtime_error("no such knob: " + name);
     } else if (word == "array") {
       Array a{};
-      s >> a.offset >> a.bytes >> a.null >> a.output >> a.defined >> a.argument;
+      s >> a.offset >> a.bytes >> a.null >> a.output >> a.defined >> a.argument >> a.real;
       a.name = rest(s);
       r.arrays.push_back(a);
     } else if (word == "pointer") {
@@ -110,7 +110,7 @@ void write_report(const Request& r, const Machine& m) {
   for (auto& g : m.regions) {
     bool whole = g->is_defined(0, g->bytes);
     out += (first ? "" : ",\n") + ("\"" + json_escape(g->name) + "\": {\"read_bytes\": ") + std::to_string(g->read_bytes) + ", \"write_bytes\": " +
-           std::to_string(g->write_bytes) + ", \"written\": " + (g->written ? "true" : "false") + ", \"fully_defined\": " + (whole ? "true" : "false") + "}";
+           std::to_string(g->write_bytes) + ", \"fetched_bytes\": " + std::to_string(g->fetched_bytes) + ", \"written\": " + (g->written ? "true" : "false") + ", \"fully_defined\": " + (whole ? "true" : "false") + "}";
     first = false;
   }
   out += "},\n\"reached\": [";
@@ -185,7 +185,7 @@ int launch(const Request& r) {
     if (a.argument) arguments.push_back(a.null ? nullptr : base + a.offset);
     if (a.null) continue;
     uint64_t end = round_up(a.offset + a.bytes, 4096) + kRoom;
-    m.add_region(a.name, base + a.offset, a.bytes, end - a.offset - a.bytes, a.output, a.defined);
+    m.add_region(a.name, base + a.offset, a.bytes, end - a.offset - a.bytes, a.output, a.defined)->real = a.real;
     mprotect(base + end, 4096, PROT_NONE);  // a wild pointer behind the array ends the run
   }
   catch_crashes();

@@ -39,6 +39,7 @@ Instruction::~Instruction() {
 
 Instruction::Instruction(Pipe pipe, const char* what, const SourceLine& at, uint8_t traits)
     : pipe_(pipe), what_(what), at_(at), traits_(traits) {
+  if (pipe == Pipe::MTE2 || pipe == Pipe::MTE3 || pipe == Pipe::FIX) machine->pace(core->time.next_start(pipe));
   core->last = at;
   operands().clear();
   if (core->has(pipe)) return;
@@ -176,17 +177,42 @@ void Instruction::refuse() {
   core->issue(pipe_, machine->knobs.auto_sync);
   ++core->refused;
   ++core->instructions[static_cast<size_t>(pipe_)];
-  core->time.refuse(pipe_);
+  core->time.refuse(*core, pipe_);
+}
+
+// The time of the barrier that the compiler puts before an instruction that needs, or replaces, the result of one that may
+// not be complete.
+void Instruction::order_by_compiler() {
+  constexpr size_t kMostOpen = 32;  // older results have long been complete
+  auto& open = core->open_results;
+  auto range = [](const Operand& o) { return o.is_lanes ? LocalRange{o.lanes.at, o.lanes.end()} : LocalRange{o.extent.at, o.extent.end()}; };
+  bool needed = false;
+  for (const Operand& o : operands()) {
+    LocalRange mine = range(o);
+    for (const LocalRange& result : open) needed = needed || (o.memory->kind == MemoryKind::UB && mine.from < result.end && result.from < mine.end);
+  }
+  if (needed) {
+    core->time.barrier(*core, Pipe::V, at_);
+    open.clear();
+  }
+  for (const Operand& o : operands())
+    if (o.kind != AccessKind::Read && o.memory->kind == MemoryKind::UB) open.push_back(range(o));
+  while (open.size() > kMostOpen) open.pop_front();
 }
 
 void Instruction::count_global(const Operand& o, CoreTime::Moved& moved) {
   uint64_t bytes = o.extent.run * o.extent.inner * o.extent.outer;
   bool reads = o.kind == AccessKind::Read;
   (reads ? o.memory->read_bytes : o.memory->write_bytes) += bytes;
-  moved.bytes += static_cast<double>(bytes);
-  double cold = static_cast<double>(o.memory->touch_lines(o.extent)) * kLine;
-  moved.cold += cold;
-  if (reads) moved.missed += cold;
+  moved.bytes += static_cast<double>(bytes) * (o.kind == AccessKind::Atomic ? cost_table().rates.atomic : 1);
+  SharedCache& cache = machine->timeline.cache;
+  double missing = static_cast<double>(cache.use(o.memory->cached, o.extent, !reads) * kLine);
+  if (reads) {
+    moved.read += static_cast<double>(bytes);
+    moved.missed += missing;
+    if (pipe_ != Pipe::S) o.memory->fetched_bytes += static_cast<uint64_t>(missing);
+  }
+  moved.evicted += static_cast<double>(cache.take_evicted() * kLine);
   if (!reads) o.memory->written = true;
   else if (ScalarCache::dirty_lines) check_written_back(*this, *o.memory, o.extent);
 }
@@ -198,6 +224,10 @@ bool Instruction::admit(const Work& work) {
   if (!valid_) {
     refuse();
     return false;
+  }
+  if (machine->knobs.timing) {
+    take_time(work);
+    return is_real();
   }
   uint32_t count = core->issue(pipe_, machine->knobs.auto_sync);
   ++core->instructions[static_cast<size_t>(pipe_)];
@@ -215,12 +245,37 @@ bool Instruction::admit(const Work& work) {
       }
       if (o.memory->kind == MemoryKind::GM) count_global(o, moved);
     }
+  if (pipe_ == Pipe::V && machine->knobs.auto_sync) order_by_compiler();
   core->time.execute(*core, pipe_, work, moved, what_, at_);
   return true;
 }
 
+// Without its data: only what the timeline needs.
+void Instruction::take_time(const Work& work) {
+  ++core->instructions[static_cast<size_t>(pipe_)];
+  CoreTime::Moved moved;
+  for (const Operand& o : operands())
+    if (o.memory->kind == MemoryKind::GM) count_global(o, moved);
+  if (pipe_ == Pipe::V && machine->knobs.auto_sync) order_by_compiler();
+  core->time.execute(*core, pipe_, work, moved, what_, at_);
+}
+
+// Where only time is followed: the scalar unit's own work takes effect, and copies of what it wrote or may read.
+bool Instruction::is_real() const {
+  if (pipe_ == Pipe::S) return true;
+  if (pipe_ != Pipe::MTE2 && pipe_ != Pipe::MTE3) return false;
+  for (const Operand& o : operands()) {
+    if (o.kind != AccessKind::Read || o.is_lanes) continue;
+    if (o.memory->kind == MemoryKind::GM && o.memory->real) return true;
+    if (o.memory->kind != MemoryKind::UB) continue;
+    for (uint64_t block = o.extent.at / kBlock; block < ceil_div(o.extent.end(), kBlock); ++block)
+      if (core->scalar_blocks[block]) return true;
+  }
+  return false;
+}
+
 void Instruction::undefined_reaches(const char* sink, const Memory* from, uint64_t address, uint64_t bytes) {
-  if (!machine->knobs.initcheck) return;
+  if (!machine->knobs.initcheck || machine->knobs.timing) return;
   machine->report("initcheck", "undefined_value", at_,
                   format("%s: bytes [%llu, %llu) of %s were never written and reach %s", what_, static_cast<unsigned long long>(address),
                          static_cast<unsigned long long>(address + bytes), from ? from->name.c_str() : "?", sink),

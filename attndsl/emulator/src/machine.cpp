@@ -80,6 +80,14 @@ bool can_run(const Core& c, const Task& t) {
   return !t.done && (c.waiting_id < 0 || !c.counters[static_cast<size_t>(c.waiting_id)].ready.empty());
 }
 
+// Where a core that can run goes on, in cycles.
+double time_of(const Core& c) {
+  double when = std::max(c.time.scalar(), c.resumes_at);
+  if (c.waiting_id < 0) return when;
+  const auto& ready = c.counters[static_cast<size_t>(c.waiting_id)].ready;
+  return ready.empty() ? when : std::max(when, ready.front().time.at);
+}
+
 }  // namespace
 
 Machine::Machine(const Knobs& k, const LaunchShape& s) : knobs(k), shape(s), impl_(new Impl) {
@@ -121,7 +129,7 @@ Machine::~Machine() {
 
 Memory* Machine::add_region(std::string name, uint8_t* data, uint64_t bytes, uint64_t room, bool output, bool defined) {
   auto m = std::make_unique<Memory>();
-  m->attach(MemoryKind::GM, std::move(name), data, bytes, defined, room);
+  m->attach(MemoryKind::GM, std::move(name), data, bytes, defined, room, !knobs.timing);
   m->poison_room(knobs.poison);
   m->output = output;
   Memory* out = m.get();
@@ -177,10 +185,11 @@ std::string Machine::text(const SourceLine& at) const {
   return file + ":" + std::to_string(at.line);
 }
 
-double Machine::cycles() const {
-  double end = 0;
-  for (auto& c : cores) end = std::max(end, c->time.end());
-  return end;
+const Instant& Machine::end() const {
+  const Instant* last = &cores[0]->time.end();
+  for (auto& c : cores)
+    if (c->time.end().at > last->at) last = &c->time.end();
+  return *last;
 }
 
 std::string Machine::text(uint16_t s) const { return text(SourceLine{sites_[s].file.c_str(), sites_[s].line}); }
@@ -240,13 +249,15 @@ void Machine::run(const std::function<void()>& body) {
     idle_rounds = only_polling ? idle_rounds + 1 : 0;
     if (idle_rounds > kIdleRounds) { report_deadlock(); break; }
     if (!only_polling) ready.erase(std::remove_if(ready.begin(), ready.end(), [&](size_t i) { return cores[i]->yields; }), ready.end());
-    size_t next = only_polling ? ready[idle_rounds % ready.size()] : knobs.seed == 0 ? ready[0] : ready[impl_->order() % ready.size()];
+    size_t next = only_polling ? ready[idle_rounds % ready.size()] : next_core(ready);
     core = cores[next].get();
+    core->resumes_at = 0;
     if (only_polling) core->yields = false;
     else for (auto& c : cores) c->yields = false;
     core->waiting_id = -1;
     swapcontext(&impl_->scheduler, &impl_->tasks[next].context);
   }
+  horizon_ = std::numeric_limits<double>::infinity();
   for (auto& c : cores) {
     core = c.get();
     write_back_at_end();
@@ -254,6 +265,35 @@ void Machine::run(const std::function<void()>& body) {
   core = nullptr;
   if (!impl_->deadlocked && knobs.synccheck) report_left_over();
   if (!impl_->deadlocked && knobs.memcheck) report_not_restored();
+}
+
+// The core that is least far in time; which of those as good as level with it is up to the seed. It may go on until it is
+// ahead of the others: also of those whose condition nobody looks at before the next turn.
+size_t Machine::next_core(const std::vector<size_t>& ready) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  double least = kNever;
+  std::vector<double> when(ready.size());
+  for (size_t i = 0; i < ready.size(); ++i) {
+    when[i] = time_of(*cores[ready[i]]);
+    least = std::min(least, when[i]);
+  }
+  auto level = [&](double time) { return knobs.seed ? time <= least + kAhead : time <= least; };
+  auto candidates = static_cast<size_t>(std::count_if(when.begin(), when.end(), level));
+  size_t chosen = ready.size(), skip = knobs.seed ? impl_->order() % candidates : 0;
+  for (size_t i = 0; i < ready.size() && chosen == ready.size(); ++i)
+    if (level(when[i]) && skip-- == 0) chosen = i;
+  horizon_ = kNever;
+  for (size_t i = 0; i < ready.size(); ++i)
+    if (i != chosen) horizon_ = std::min(horizon_, when[i] + kAhead);
+  for (size_t i = 0; i < cores.size(); ++i)
+    if (!impl_->tasks[i].done && i != ready[chosen] && (cores[i]->waiting_for || cores[i]->yields)) horizon_ = std::min(horizon_, time_of(*cores[i]) + kAhead);
+  return ready[chosen];
+}
+
+void Machine::give_way(double start) {
+  Core* me = core;
+  me->resumes_at = start;
+  swapcontext(&impl_->tasks[static_cast<size_t>(me->index)].context, &impl_->scheduler);
 }
 
 void Machine::wait_for_counter(int id, const SourceLine& at) {

@@ -2,39 +2,26 @@
 
 namespace attnemu {
 
-void Memory::attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined, uint64_t behind) {
+void Memory::attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined, uint64_t behind, bool shadowed) {
   kind = k;
   name = std::move(n);
   data = p;
   bytes = size;
   room = behind;
-  race.resize(size + room);
-  defined.assign(ceil_div(size + room, kBlock) + 1, is_defined ? kAllBytes : 0);
-  if (k == MemoryKind::GM) touched.assign((size + room) / kLine / 64 + 1, 0);
+  if (shadowed) race.resize(size + room);
+  if (shadowed) defined.assign(ceil_div(size + room, kBlock) + 1, is_defined ? kAllBytes : 0);
+  if (k == MemoryKind::GM) cached.resize(size + room);
 }
 
 void Memory::poison_room(uint32_t pattern) {
+  if (defined.empty()) return;
   for (uint64_t i = bytes; i < bytes + room; ++i) data[i] = static_cast<uint8_t>(pattern >> (i % 2 * 8));
   set_defined(bytes, room, false);
 }
 
-uint64_t Memory::touch_lines(const Extent& e) {
-  uint64_t fresh = 0;
-  for (uint64_t o = 0; o < e.outer; ++o)
-    for (uint64_t i = 0; i < e.inner; ++i) {
-      uint64_t from = e.at + o * e.jump + i * e.step, last = (from + e.run - 1) / kLine;
-      for (uint64_t line = from / kLine; line <= last; ++line) {
-        uint64_t bit = 1ull << (line % 64);
-        fresh += !(touched[line / 64] & bit);
-        touched[line / 64] |= bit;
-      }
-    }
-  return fresh;
-}
-
 bool Memory::is_defined(uint64_t at, uint64_t n) const {
   bool all = true;
-  if (n == 0) return true;
+  if (n == 0 || defined.empty()) return true;
   Extent e;
   e.at = at;
   e.run = n;
@@ -46,7 +33,7 @@ void Memory::set_defined(uint64_t at, uint64_t n, bool value) {
   if (!partly_defined.empty())
     for (auto entry = partly_defined.begin(); entry != partly_defined.end();)
       entry = entry->first >= at && entry->first < at + n ? partly_defined.erase(entry) : std::next(entry);
-  if (n == 0) return;
+  if (n == 0 || defined.empty()) return;
   Extent e;
   e.at = at;
   e.run = n;

@@ -176,7 +176,10 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
   ins.writes(c, ec);
   // steps of 16x16 results by the depth the cube takes of this type in a cycle
   uint32_t depth = element != 4 ? c0 : core->reg.hf32 ? 8 : 4;
-  if (!ins.admit({Op::Product, a_type, static_cast<double>(bands) * columns * static_cast<double>(ceil_div(p.k, depth))})) return;
+  Work work{Op::Product, a_type, static_cast<double>(bands) * columns * static_cast<double>(ceil_div(p.k, depth))};
+  if (p.accumulate) work.more = cost_table().rates.accumulate;
+  core->product_steps += static_cast<double>(p.m) * p.n * p.k / (256.0 * depth);
+  if (!ins.admit(work)) return;
 
   core->unit_flags.product(p.unit_flag, ec, what, at);
 

@@ -19,20 +19,53 @@ std::string finding_json(const Finding& f) {
   return out + "\"address\": " + std::to_string(f.address) + ", \"bytes\": " + std::to_string(f.bytes) + "}";
 }
 
+namespace {
+
+// What the time until the end went to, by kind of core and pipe.
+std::string path_json(const Machine& m) {
+  const Instant& end = m.end();
+  std::string out = format("\"flags\": %.2f, \"memory\": %.2f", static_cast<double>(end.spent[kFlagsCause]), static_cast<double>(end.spent[kMemoryCause]));
+  for (CoreKind kind : {CoreKind::Cube, CoreKind::Vector})
+    for (int p = 0; p < kPipes; ++p) {
+      auto cycles = static_cast<double>(end.spent[static_cast<size_t>(cause_of(kind, static_cast<Pipe>(p)))]);
+      if (cycles > 0) out += format(", \"%s %s\": %.2f", kind == CoreKind::Cube ? "AIC" : "AIV", name_of(static_cast<Pipe>(p)), cycles);
+    }
+  return out;
+}
+
+std::string conflicts_json(const Machine& m) {
+  std::string out;
+  for (auto& [place, cycles] : m.timeline.conflicts)
+    out += format("%s\"%s\": %.2f", out.empty() ? "" : ", ", json_escape(m.text(SourceLine{place.first, place.second})).c_str(), cycles);
+  return out;
+}
+
+}  // namespace
+
 std::string counters_json(const Machine& m) {
-  std::string counts, busy, kinds[2];
+  std::string counts, busy, kinds[2], active[2];
+  double products = 0;
+  for (auto& c : m.cores) products += c->product_steps;
   for (int p = 0; p < kPipes; ++p) {
     auto pipe = static_cast<Pipe>(p);
     uint64_t n = 0;
     for (auto& c : m.cores) n += c->instructions[static_cast<size_t>(p)];
     counts += format("%s\"%s\": %llu", p ? ", " : "", name_of(pipe), static_cast<unsigned long long>(n));
-    double of_kind[2] = {};
-    for (auto& c : m.cores) of_kind[static_cast<int>(c->kind)] += c->time.busy(pipe);
+    double of_kind[2] = {}, in_flight[2] = {};
+    for (auto& c : m.cores) {
+      of_kind[static_cast<int>(c->kind)] += c->time.busy(pipe);
+      in_flight[static_cast<int>(c->kind)] += c->time.active(pipe);
+    }
     busy += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), of_kind[0] + of_kind[1]);
-    for (int k = 0; k < 2; ++k) kinds[k] += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), of_kind[k]);
+    for (int k = 0; k < 2; ++k) {
+      kinds[k] += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), of_kind[k]);
+      active[k] += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), in_flight[k]);
+    }
   }
   return "\"instructions\": {" + counts + "}, \"busy_cycles\": {" + busy + "}, \"busy_by_core\": {\"AIC\": {" + kinds[0] + "}, \"AIV\": {" + kinds[1] + "}}, " +
-         format("\"cycles\": %.2f, \"memory_bytes\": %.0f, \"cores\": [%d, %d, %d]", m.cycles(), m.timeline.cold, m.shape.blocks, m.shape.cubes, m.shape.vectors);
+         "\"active_by_core\": {\"AIC\": {" + active[0] + "}, \"AIV\": {" + active[1] + "}}, " +
+         "\"critical_path\": {" + path_json(m) + "}, \"bank_conflicts\": {" + conflicts_json(m) + "}, " +
+         format("\"product_cycles\": %.2f, ", products) + format("\"cycles\": %.2f, \"memory_read_bytes\": %.0f, \"memory_write_bytes\": %.0f, \"cores\": [%d, %d, %d]", m.end().at, m.timeline.memory_read, m.timeline.memory_written, m.shape.blocks, m.shape.cubes, m.shape.vectors);
 }
 
 const char* fault_at(const void* address) {
@@ -49,7 +82,7 @@ void last_words(const char* why) {
 }
 
 void write_spans(std::FILE* to, const Machine& m, const char* kernel) {
-  std::fprintf(to, "launch\t%s\t%.3f\t%llu\n", kernel, m.cycles(), static_cast<unsigned long long>(m.timeline.dropped));
+  std::fprintf(to, "launch\t%s\t%.3f\t%llu\n", kernel, m.end().at, static_cast<unsigned long long>(m.timeline.dropped));
   for (auto& c : m.cores) std::fprintf(to, "core\t%d\t%s\n", c->index, c->label().c_str());
   for (const Span& s : m.timeline.spans)
     std::fprintf(to, "span\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%s\n", s.core, name_of(s.pipe), s.waiting, s.start, s.cycles, s.what, m.text(s.at).c_str());

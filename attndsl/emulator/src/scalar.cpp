@@ -36,6 +36,7 @@ void report_shared(const CachedLine& line, const SourceLine& other, const char* 
 
 // Stores of two cores into one line, in no order.
 void check_other_writers(const CachedLine& line) {
+  if (machine->knobs.timing) return;
   uint16_t self = core->agent(Pipe::S);
   auto& writers = ScalarCache::writers[reinterpret_cast<uint64_t>(line.memory->data + line.at) / kCacheLine];
   LineWriter* mine = nullptr;
@@ -131,6 +132,7 @@ void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, con
   to.memory->set_defined(to.at, bytes, true);
   if (to.memory->kind != MemoryKind::GM) {
     std::memcpy(to.memory->data + to.at, &bits, bytes);
+    if (!core->scalar_blocks.empty() && to.memory->kind == MemoryKind::UB) core->scalar_blocks[to.at / kBlock] = true;
     return;
   }
   CachedLine& line = fetch(to, at);

@@ -24,7 +24,7 @@ VectorClock arrive(const SourceLine& at) {
   return core->snapshot(Pipe::S);
 }
 
-void take_over(const VectorClock& past, double when, const SourceLine& at) {
+void take_over(const VectorClock& past, const Instant& when, const SourceLine& at) {
   core->issue(Pipe::S, false);
   core->join(Pipe::S, past);
   core->time.wait_until(*core, when, Op::SoftSync, "word", at);
@@ -32,7 +32,7 @@ void take_over(const VectorClock& past, double when, const SourceLine& at) {
 
 void leave(SoftWord& w, const VectorClock& now) {
   w.clock.join(now);
-  w.set_at = std::max(w.set_at, core->time.scalar());
+  w.set_at.not_before(core->time.now());
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ void turn_end(const SourceLine& at, Place workspace, uint32_t parties) {
 }
 
 void ask_cube(const char* what, const SourceLine& at, const std::function<void()>& work) {
-  Errand errand{&work, arrive(at), core->time.scalar(), false};
+  Errand errand{&work, arrive(at), core->time.now(), false};
   machine->errands[core->block].push_back(&errand);
   machine->wait_until([&errand] { return errand.done; }, format("the cube core of its block to do its %s (does that core register the object?)", what), at);
   take_over(errand.clock, errand.when, at);
@@ -123,7 +123,7 @@ void serve_vectors(const SourceLine& at) {
     take_over(errand.clock, errand.when, at);
     (*errand.work)();
     errand.clock = arrive(at);
-    errand.when = core->time.scalar();
+    errand.when = core->time.now();
     errand.done = true;
   }
 }

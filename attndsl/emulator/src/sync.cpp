@@ -34,6 +34,7 @@ void raise_counter(Core& target, int id, Arrival a) {
     complain("cross_core_mixed_modes", a.at, Pipe::S,
              format("cross-core flag %d of %s holds units of mode %d and mode %d at once", id, target.label().c_str(),
                     c.ready.back().mode, a.mode));
+  if (target.waiting_id == id) machine->awaken(a.time.at);
   c.ready.push_back(std::move(a));
   if (c.ready.size() == kCounterMax + 1)
     complain("cross_core_overflow", c.ready.back().at, Pipe::S,
@@ -50,7 +51,7 @@ void match(const std::vector<Core*>& members, const std::vector<Core*>& targets,
     auto& sent = m->counters[static_cast<size_t>(id)].sent[mode];
     if (m != members[0]) {
       joined.clock.join(sent.front().clock);
-      joined.time = std::max(joined.time, sent.front().time);
+      joined.time.not_before(sent.front().time);
     }
     sent.pop_front();
   }
@@ -86,7 +87,7 @@ void set_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner)
       complain("doubled_set", at, from, format("SetFlag %s: the flag is already set (at %s) and nothing waited for it",
                                                pair_name(from, to, id).c_str(), machine->text(f.set_at).c_str()),
                machine->text(f.set_at));
-  } else if (!machine->knobs.flags_count && owner == FlagOwner::Kernel && f.waited && to != Pipe::S && now[core->agent(to)] < f.wait_count) {
+  } else if (!machine->knobs.flags_count && !machine->knobs.timing && owner == FlagOwner::Kernel && f.waited && to != Pipe::S && now[core->agent(to)] < f.wait_count) {
     complain("set_overtakes_wait", at, from,
              format("SetFlag %s may fire before pipe %s passed its previous wait (at %s): order %s after it by a flag %s_%s",
                     pair_name(from, to, id).c_str(), name_of(to), machine->text(f.wait_at).c_str(), name_of(from),
@@ -96,7 +97,7 @@ void set_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner)
   f.set = true;
   f.held_by_runtime = owner == FlagOwner::Holder;
   f.captured = std::move(now);
-  f.fires = core->time.set_flag(from);
+  f.fires = core->time.set_flag(*core, from);
   f.set_at = at;
 }
 
@@ -127,12 +128,14 @@ void pipe_barrier(Pipe p, const SourceLine& at) {
   if (!core->has(p)) return;
   core->barrier(p);
   core->time.barrier(*core, p, at);
+  if (p == Pipe::V) core->open_results.clear();
 }
 
 void pipe_barrier_all(const SourceLine& at) {
   core->last = at;
   core->barrier_all();
   core->time.barrier_all(*core, at);
+  core->open_results.clear();
 }
 
 void cross_core_set(int mode, Pipe p, int id, const SourceLine& at) {
@@ -153,7 +156,7 @@ void cross_core_set(int mode, Pipe p, int id, const SourceLine& at) {
     if (other != mode && !own.sent[other].empty())
       complain("cross_core_mixed_modes", at, p, format("cross-core flag %d set in mode %d while a set in mode %d is outstanding", id, mode, other));
   core->issue(p, false);
-  own.sent[mode].push_back({core->snapshot(p), at, mode, core->time.cross_core_set(p)});
+  own.sent[mode].push_back({core->snapshot(p), at, mode, core->time.cross_core_set(*core, p)});
   if (mode == 0) {
     auto group = all_of(core->kind);
     return match(group, group, mode, id);

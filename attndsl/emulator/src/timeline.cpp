@@ -6,7 +6,8 @@
 
 namespace attnemu {
 
-Timeline::Timeline() : l2(cost_table().rates.l2), hbm(cost_table().rates.hbm) {}
+Timeline::Timeline()
+    : l2(cost_table().rates.l2), l2_read(cost_table().rates.l2_read), hbm(cost_table().rates.hbm), cache(cost_table().rates.l2_bytes) {}
 
 void SharedRate::grow(size_t slice) {
   while (used_.size() <= slice) {
@@ -39,8 +40,8 @@ double SharedRate::book(double start, double bytes, double rate) {
     double left = per_cycle_ * kSlice - used_[slice], taken = std::min({bytes, left, (till - from) * std::min(rate, per_cycle_)});
     used_[slice] += taken;
     bytes -= taken;
-    // the rest of the slice, or the part of it that these bytes take at their own rate or behind what others booked
-    now = bytes > 1e-9 ? till : std::max(from + taken / rate, till - kSlice + used_[slice] / per_cycle_);
+    // the rest of the slice, or the part of it that these bytes take at their own rate; all of it where they are the last it holds
+    now = bytes > 1e-9 || left - taken < 1e-6 ? std::max(from + taken / rate, till) : from + taken / rate;
     if (left - taken < 1e-6) {
       next_[slice] = static_cast<uint32_t>(slice + 1);
       grow(slice + 1);
@@ -57,105 +58,146 @@ void CoreTime::note(const Core& c, Pipe p, const char* what, const SourceLine& a
 }
 
 // The scalar unit hands an instruction to a pipe: it waits while the queue is full. The time at which the pipe has it.
-double CoreTime::hand_over(Pipe p) {
+const Instant& CoreTime::hand_over(const Core& c, Pipe p) {
   PipeTime& t = pipe(p);
   auto depth = static_cast<uint32_t>(cost_table().rates.queue);
-  if (t.issued >= depth) scalar_ = std::max(scalar_, t.starts[(t.issued - depth) % t.starts.size()]);
+  if (t.issued >= depth) scalar_.not_before(t.starts[(t.issued - depth) % t.starts.size()]);
   double cycles = cost_table().of(Op::Issue).head;
-  scalar_ += cycles;
+  scalar_.spend(cycles, cause_of(c.kind, Pipe::S));
   pipe(Pipe::S).busy += cycles;
   return scalar_;
 }
 
 void CoreTime::work_scalar(const Core& c, double cycles, const char* what, const SourceLine& at) {
-  note(c, Pipe::S, what, at, scalar_, cycles, false);
-  scalar_ += cycles;
+  note(c, Pipe::S, what, at, scalar_.at, cycles, false);
+  scalar_.spend(cycles, cause_of(c.kind, Pipe::S));
   pipe(Pipe::S).busy += cycles;
 }
 
-void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at) {
+// The time a pipe is taken; bytes that L2 does not have come at the rate of one core from memory.
+double CoreTime::occupied(const Work& w, double per_unit, double missed) {
   const CostTable& table = cost_table();
   const Cost& cost = table.of(w.op, w.type);
-  double per_unit = std::max(cost.per_unit, w.at_least), cycles = cost.head * w.count + per_unit * w.units;
-  if (p == Pipe::S) return work_scalar(c, cycles, what, at);
-  double handed = hand_over(p);
-  PipeTime& t = pipe(p);
-  double start = std::max(t.free, handed), end = start + cycles;
-  machine->timeline.cold += moved.cold;
-  if (moved.bytes > 0) {
-    end += moved.missed * per_unit * (table.rates.miss - 1);
-    double first = start + cost.head, rate = moved.bytes / std::max(end - first, 1e-9);
-    end = std::max(end, machine->timeline.l2.book(first, moved.bytes, rate));
-    if (moved.cold > 0) end = std::max(end, machine->timeline.hbm.book(first, moved.cold, rate));
-  }
-  t.starts[t.issued++ % t.starts.size()] = start;
-  t.free = end;
-  t.done = std::max(t.done, end + cost.latency);
-  t.busy += end - start;
-  note(c, p, what, at, start, end - start, false);
+  double found = std::max(w.units - missed, 0.0);
+  double cycles = cost.head * w.count + found * per_unit + missed * std::max(per_unit, 1 / table.rates.miss);
+  return std::max({cycles, cost.least * w.count, cost.per_row * w.rows, cost.per_piece * w.pieces}) + w.more;
 }
 
-double CoreTime::set_flag(Pipe p) {
+// When the shared memories have passed an instruction's bytes, which takes until `end` where nobody else is in the way.
+double CoreTime::pass(const Moved& moved, double first, double end) {
+  Timeline& shared = machine->timeline;
+  double alone = std::max(end - first, 1e-9), till = end;
+  till = std::max(till, shared.l2.book(first, moved.bytes, moved.bytes / alone));
+  if (moved.read > 0) till = std::max(till, shared.l2_read.book(first, moved.read, moved.read / alone));
+  if (moved.missed > 0) till = std::max(till, shared.hbm.book(first, moved.missed, moved.missed / alone));
+  // what others had written leaves the cache on its own: nobody waits, but it takes its share of the memory's rate
+  if (moved.evicted > 0) shared.hbm.book(first, moved.evicted, moved.evicted / alone);
+  shared.memory_read += moved.missed;
+  shared.memory_written += moved.evicted;
+  return till;
+}
+
+void CoreTime::note_conflict(const Work& w, double cycles, const char* what, const SourceLine& at) {
+  (void)what;
+  double free = occupied(w, cost_table().of(w.op, w.type).per_unit, 0);
+  if (cycles > free + 1e-6) machine->timeline.conflicts[{at.file, at.line}] += cycles - free;
+}
+
+void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at) {
+  const Cost& cost = cost_table().of(w.op, w.type);
+  double per_unit = std::max(cost.per_unit, w.at_least), cycles = occupied(w, per_unit, 0);
+  if (p == Pipe::S) return work_scalar(c, cycles, what, at);
+  if (w.at_least > cost.per_unit) note_conflict(w, cycles, what, at);
+  const Instant& handed = hand_over(c, p);
+  PipeTime& t = pipe(p);
+  t.free.not_before(handed);
+  int cause = cause_of(c.kind, p);
+  double start = t.free.at;
+  t.starts[t.issued++ % t.starts.size()] = t.free;
+  // the steps of one call wait for each other's results
+  t.free.spend(cycles + cost.latency * (w.count - 1), cause);
+  if (moved.bytes > 0) {
+    double slower = moved.missed > 0 ? occupied(w, per_unit, moved.missed) - cycles : 0;
+    double end = pass(moved, start + cost.head, t.free.at + slower);
+    if (end > t.free.at) t.free.spend(end - t.free.at, kMemoryCause);
+  }
+  Instant done = t.free;
+  done.spend(cost.latency, cause);
+  t.done.not_before(done);
+  t.active += std::max(done.at - std::max(start, t.active_till), 0.0);
+  t.active_till = std::max(t.active_till, done.at);
+  t.busy += t.free.at - start;
+  note(c, p, what, at, start, t.free.at - start, false);
+}
+
+Instant CoreTime::set_flag(const Core& c, Pipe p) {
   double cycles = cost_table().of(Op::SetFlag).head;
   if (p == Pipe::S) {
-    scalar_ += cycles;
+    scalar_.spend(cycles, cause_of(c.kind, p));
     pipe(p).busy += cycles;
     return scalar_;
   }
-  double handed = hand_over(p);
+  const Instant& handed = hand_over(c, p);
   PipeTime& t = pipe(p);
-  t.free = std::max(t.free, handed) + cycles;
-  t.done = std::max(t.done, t.free);
+  t.free.not_before(handed);
+  t.free.spend(cycles, cause_of(c.kind, p));
+  t.done.not_before(t.free);
   return t.done;
 }
 
-void CoreTime::wait_flag(const Core& c, Pipe p, double fires, const SourceLine& at) {
+void CoreTime::wait_flag(const Core& c, Pipe p, const Instant& fires, const SourceLine& at) {
   if (p == Pipe::S) return wait_until(c, fires, Op::WaitFlag, "flag", at);
-  double handed = hand_over(p);
+  hold(c, p, fires, Op::WaitFlag, "flag", at);
+}
+
+// A pipe waits for something that comes at `when`, and then works for `op`.
+void CoreTime::hold(const Core& c, Pipe p, const Instant& when, Op op, const char* what, const SourceLine& at) {
+  const Instant& handed = hand_over(c, p);
   PipeTime& t = pipe(p);
-  double from = std::max(t.free, handed), till = std::max(from, fires);
-  note(c, p, "flag", at, from, till - from, true);
-  t.free = till + cost_table().of(Op::WaitFlag).head;
-  t.done = std::max(t.done, t.free);
+  t.free.not_before(handed);
+  if (when.at > t.free.at) {
+    note(c, p, what, at, t.free.at, when.at - t.free.at, true);
+    t.free = when;
+  }
+  t.free.spend(cost_table().of(op).head, cause_of(c.kind, p));
+  t.done.not_before(t.free);
 }
 
 void CoreTime::barrier(const Core& c, Pipe p, const SourceLine& at) {
-  if (p == Pipe::S) return;
-  double handed = hand_over(p);
-  PipeTime& t = pipe(p);
-  double from = std::max(t.free, handed), till = std::max(from, t.done);
-  note(c, p, "barrier", at, from, till - from, true);
-  t.free = till + cost_table().of(Op::Barrier).head;
-  t.done = std::max(t.done, t.free);
+  if (p != Pipe::S) hold(c, p, Instant(pipe(p).done), Op::Barrier, "barrier", at);
 }
 
-double CoreTime::end() const {
-  double end = scalar_;
-  for (const PipeTime& t : pipes_) end = std::max(end, t.done);
-  return end;
+const Instant& CoreTime::end() const {
+  const Instant* end = &scalar_;
+  for (const PipeTime& t : pipes_)
+    if (t.done.at > end->at) end = &t.done;
+  return *end;
 }
 
 void CoreTime::barrier_all(const Core& c, const SourceLine& at) {
-  wait_until(c, end(), Op::Barrier, "barrier", at);
+  wait_until(c, Instant(end()), Op::Barrier, "barrier", at);
   for (PipeTime& t : pipes_) t.free = t.done = scalar_;
 }
 
-double CoreTime::cross_core_set(Pipe p) {
+Instant CoreTime::cross_core_set(const Core& c, Pipe p) {
   const Cost& cost = cost_table().of(Op::CrossCoreSet);
-  double handed = hand_over(p);
+  const Instant& handed = hand_over(c, p);
   PipeTime& t = pipe(p);
-  t.free = std::max(t.free, handed) + cost.head;
-  t.done = std::max(t.done, t.free);
-  return t.done + cost.latency;
+  t.free.not_before(handed);
+  t.free.spend(cost.head, cause_of(c.kind, p));
+  t.done.not_before(t.free);
+  Instant arrives = t.done;
+  arrives.spend(cost.latency, kFlagsCause);
+  return arrives;
 }
 
-void CoreTime::wait_until(const Core& c, double when, Op op, const char* what, const SourceLine& at) {
-  if (when > scalar_) {
-    note(c, Pipe::S, what, at, scalar_, when - scalar_, true);
+void CoreTime::wait_until(const Core& c, const Instant& when, Op op, const char* what, const SourceLine& at) {
+  if (when.at > scalar_.at) {
+    note(c, Pipe::S, what, at, scalar_.at, when.at - scalar_.at, true);
     scalar_ = when;
   }
   double cycles = cost_table().of(op).head;
-  scalar_ += cycles;
+  scalar_.spend(cycles, cause_of(c.kind, Pipe::S));
   pipe(Pipe::S).busy += cycles;
 }
 

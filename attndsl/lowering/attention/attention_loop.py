@@ -2,31 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from attndsl.expr import Expr, Scope, Symbol
+from attndsl.lowering.attention.continuous import FIRST_STEP, LAST_STEP, has_keys
 from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile
-from attndsl.lowering.attention.online_softmax import softmax_tile, update_tile
+from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.attention.widen_rows import widen_rows
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
-from attndsl.lowering.emit.loop_scalars import TILE, TILES
-from attndsl.tile.statements import Pipelined
+from attndsl.lowering.emit.loop_scalars import ITEM_SLOT, SLOT, STEPS, TILE, TILES
+from attndsl.tile.statements import Pipelined, Seq, Stage, Statement, Steps, as_stage, seq
+
+_Step = tuple[Stage | None, int, Expr]
+"""A stage, its lag, and when it has work in a step of a continuous pipeline."""
 
 
-def attention_loop(context: Context, modifiers: Modifiers) -> Pipelined:
-    """The stages of a tile. The scores run ``prefetch_distance`` tiles ahead of the weighted sums."""
-    prefetch_distance = context.schedule.prefetch_distance
-    stages = (
-        (widen_rows(context, context.keys), 0),
-        (score_tile(context), 0),
-        (softmax_tile(context, modifiers), 0),
-        (widen_rows(context, context.values), 0),
-        (weighted_tile(context), prefetch_distance),
-        (update_tile(context), prefetch_distance),
-    )
-    present = [(stage, lag) for stage, lag in stages if stage is not None]
+def attention_loop(context: Context, modifiers: Modifiers, finish: Sequence[Statement]) -> Seq:
+    """The stages of an item. The scores run ``prefetch_distance`` tiles ahead of the weighted sums.
+
+    ``finish``: its complete rows, stages of a continuous pipeline.
+    """
+    lag = context.schedule.prefetch_distance
+    keyed = has_keys(context)
+    start, sums = start_rows(context), start_sums(context)
+    steps: list[_Step] = [
+        (widen_rows(context, context.keys), 0, keyed),
+        (score_tile(context), 0, keyed),
+        (softmax_tile(context, modifiers), 0, keyed),
+        (widen_rows(context, context.values), 0, keyed),
+        (weighted_tile(context), lag, keyed),
+        (update_tile(context), lag, keyed),
+    ]
+    if not context.continuous:
+        return seq(start, sums, _loop(context, steps), *finish)
+    begin: list[_Step] = [(start, 0, FIRST_STEP)]
+    end: list[_Step] = [(as_stage(item), lag, LAST_STEP) for item in finish]
+    return seq(_loop(context, [*begin, *steps[:-1], (sums, lag, FIRST_STEP), steps[-1], *end]))
+
+
+def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
+    present = [(stage, lag, when) for stage, lag, when in steps if stage is not None]
+    stages = tuple(stage for stage, _, _ in present)
+    lags = tuple(lag for _, lag, _ in present)
+    if not context.continuous:
+        return Pipelined(var=TILE, extent=TILES, stages=stages, lags=lags, where=context.where)
     return Pipelined(
         var=TILE,
-        extent=TILES,
-        stages=tuple(stage for stage, _ in present),
-        lags=tuple(lag for _, lag in present),
+        extent=STEPS,
+        stages=stages,
+        lags=lags,
+        steps=Steps(
+            counter=Symbol(context.label("stepsBegun"), Scope.MEMBER),
+            slot=SLOT,
+            runs=Symbol(context.label("itemsBegun"), Scope.MEMBER),
+            run=ITEM_SLOT,
+            depth=context.ring,
+        ),
+        when=tuple(when for _, _, when in present),
         where=context.where,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 from attndsl.expr import Symbol, ceil_div, maximum, minimum, select
+from attndsl.lowering.attention.continuous import item_steps, ring_slot
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,
@@ -12,7 +13,6 @@ from attndsl.lowering.emit.loop_scalars import (
     KEY_BEGIN,
     KEY_END,
     KEYS,
-    SLOT,
     SPLIT,
     TASK_ROWS,
     TILE,
@@ -48,6 +48,7 @@ def key_range(context: Context) -> list[Statement]:
         Let(symbol=share, value=ceil_div(total, context.splits)),
         Let(symbol=FIRST_TILE, value=minimum(SPLIT * share, total)),
         Let(symbol=TILES, value=minimum(share, total - FIRST_TILE)),
+        *item_steps(context),
     ]
 
 
@@ -58,7 +59,7 @@ def tile_bounds(context: Context) -> list[Statement]:
     if begins_late(context):
         first = KEY_BEGIN + first
     return [
-        Let(symbol=SLOT, value=TILE % context.ring),
+        *ring_slot(context),
         Let(symbol=FIRST_KEY, value=first),
         Let(symbol=KEYS, value=minimum(size, KEY_END - FIRST_KEY)),
     ]

@@ -17,7 +17,7 @@ from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
+from attndsl.lowering.emit.loop_scalars import ITEM, KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
 from attndsl.lowering.errors import DoesNotFit, NotLowered
 from attndsl.lowering.keys.key_source import KeySource
@@ -57,10 +57,11 @@ def cube_buffers(context: Context) -> CubeBuffers:
     block = max(s.base_n * wide, s.base_k * columns)
     bands, band = _bands(context), min(s.max_rows, BAND_ROWS)
     few = 2 if bands == 1 else 1
+    queries = 2 if context.continuous else 1  # those of the next item arrive while the last ones are in use
     depth = max(s.base_k, padded_size) if _holds_query(context) else s.base_k
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
-        query=buffer("queryL1", l1, dtype, s.max_rows * padded_size, "query rows of the task, Nz"),
+        query=buffer("queryL1", l1, dtype, s.max_rows * padded_size, "query rows of the task, Nz", queries),
         key=buffer("keyL1", l1, dtype, s.base_n * wide, "key block, Nz", 2),
         prob=buffer(
             "probL1",
@@ -68,7 +69,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
             dtype,
             band * (s.tile_k if bands == 1 else _piece(context)),
             "probabilities of a key tile, Nz" if bands == 1 else "probabilities of a band of rows, Nz",
-            2 if bands == 1 else 3,
+            2,
         ),
         value=buffer(
             "valueL1",
@@ -133,7 +134,9 @@ def _check_depths(context: Context) -> None:
 def load_query(context: Context) -> Stage:
     """The rows of the task to L1, once an item."""
     load = context.rows.load_query(context, cube_buffers(context).query)
-    if context.rows.may_be_empty():
+    if context.continuous:
+        load = If(condition=(TILES > 0) & (context.items > ITEM), then=seq(load))
+    elif context.rows.may_be_empty():
         load = If(condition=TILES > 0, then=seq(load))
     return Stage(
         name=context.label("LoadQuery"),

@@ -9,6 +9,7 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr
+from attndsl.lowering.attention.continuous import ring_slot, state_row
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
@@ -23,7 +24,6 @@ from attndsl.lowering.emit.loop_scalars import (
     ROWS,
     SLOT,
     SPAN,
-    TILE,
 )
 from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
@@ -31,22 +31,37 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
 from attndsl.target import Core
 from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, StoreRows, Unary, WithScalar
-from attndsl.tile.statements import Alloc, If, Let, Note, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, If, Note, Seq, Stage, Statement, seq
 
 
 def start_rows(context: Context) -> Stage:
-    """The state of rows that have seen no key: max lowest, sum and weighted sum zero."""
-    where, b = context.where, vector_buffers(context)
+    """The statistics of rows that have seen no key: maximum lowest, sum zero."""
+    b, first = vector_buffers(context), state_row(context, Const(0))
     body = seq(
-        Fill(dst=whole(b.row_max, 0, ROWS), value=LOWEST, where=where),
-        Fill(dst=whole(b.row_sum, 0, ROWS), value=Const(0), where=where),
-        Fill(dst=whole(b.accumulator, 0, ROWS * context.padded_value_size), value=Const(0), where=where),
+        Fill(dst=whole(b.row_max, first, ROWS), value=LOWEST, where=context.where),
+        Fill(dst=whole(b.row_sum, first, ROWS), value=Const(0), where=context.where),
     )
+    return _start(context, "StartRows", body, "Rows that have seen no key yet.")
+
+
+def start_sums(context: Context) -> Stage:
+    """The weighted sums of rows that have seen no value: zero."""
+    state = vector_buffers(context).accumulator
+    fill = Fill(dst=whole(state, 0, ROWS * context.padded_value_size), value=Const(0), where=context.where)
+    doc = "Weighted sums of rows that have seen no value yet."
+    return _start(context, "StartSums", seq(fill), doc)
+
+
+def _start(context: Context, name: str, body: Seq, doc: str) -> Stage:
     if context.rows.may_be_empty():
         body = seq(If(condition=ROWS > 0, then=body))
-    doc = "Rows that have seen no key yet."
     return Stage(
-        name=context.label("StartRows"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+        name=context.label(name),
+        part=context.suffix,
+        core=Core.AIV,
+        doc=doc,
+        body=body,
+        where=context.where,
     )
 
 
@@ -95,7 +110,7 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
 def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
     b = vector_buffers(context)
     tile_max, new_max = whole(b.tile_stat, 0, CHUNK), whole(b.new_max, 0, CHUNK)
-    row_max, rescale = whole(b.row_max, R0, CHUNK), whole(b.rescale, stat, CHUNK)
+    row_max, rescale = whole(b.row_max, state_row(context), CHUNK), whole(b.rescale, stat, CHUNK)
     return [
         Note(text="newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax"),
         *reduce_tile(context, "Max", LOWEST),
@@ -108,7 +123,7 @@ def _rescaling(context: Context, stat: Expr) -> list[Statement]:
     """What is left to do with the maxima: it waits for the scores no more than they do for it."""
     b = vector_buffers(context)
     rescale = whole(b.rescale, stat, CHUNK)
-    row_max, new_max = whole(b.row_max, R0, CHUNK), whole(b.new_max, 0, CHUNK)
+    row_max, new_max = whole(b.row_max, state_row(context), CHUNK), whole(b.new_max, 0, CHUNK)
     return [
         Note(text="rescale = exp(rowMax - newMax)"),
         Unary(op="Exp", dst=rescale, src=rescale),
@@ -118,7 +133,7 @@ def _rescaling(context: Context, stat: Expr) -> list[Statement]:
 
 def _update_sum(context: Context, stat: Expr) -> list[Statement]:
     b = vector_buffers(context)
-    row_sum, tile_sum = whole(b.row_sum, R0, CHUNK), whole(b.tile_stat, 0, CHUNK)
+    row_sum, tile_sum = whole(b.row_sum, state_row(context), CHUNK), whole(b.tile_stat, 0, CHUNK)
     return [
         Note(text="rowSum = rowSum * rescale + row sum of the tile"),
         *reduce_tile(context, "Sum", Const(0)),
@@ -159,10 +174,8 @@ def update_tile(context: Context) -> Stage:
         one = Alloc(buffers=(b.partial,), body=body)
         return [one if arrives is b.partial else Alloc(buffers=(arrives,), body=seq(one))]
 
-    body = seq(
-        Let(symbol=SLOT, value=TILE % context.ring),
-        chunks(ROWS, context.rows_per_step, one_chunk, where),
-    )
+    added = chunks(ROWS, context.rows_per_step, one_chunk, where)
+    body = seq(*ring_slot(context), added)
     doc = "Adds one tile's weighted sum to the running one, rescaled to the new maximum."
     return Stage(
         name=context.label("UpdateTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where

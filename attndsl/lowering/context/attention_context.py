@@ -18,6 +18,7 @@ class Context(Emitter):
         computation: what all outputs ask for.
         attention: the attention that is lowered, one of ``computation``.
         rows: its query rows. ``keys``, ``values``: the rows that it attends to.
+        continuous: its pipeline goes on from one item to the next.
     """
 
     computation: Computation
@@ -25,3 +26,4 @@ class Context(Emitter):
     rows: RowSpace
     keys: KeySource
     values: KeySource
+    continuous: bool = False

@@ -87,7 +87,7 @@ class Emitter:
     def padded_head_size(self) -> Named:
         """Head size this kernel is specialized on, a multiple of 16; the true one is :attr:`head_dim`."""
         meaning = "head size this kernel is specialised on, padded to 16"
-        return self.inventory.constant("headDimBucket", self.signature.padded_head_size, meaning)
+        return self.inventory.constant("paddedHeadSize", self.signature.padded_head_size, meaning)
 
     @property
     def padded_value_size(self) -> Named:
@@ -95,7 +95,7 @@ class Emitter:
         if self.signature.one_head_size:
             return self.padded_head_size
         meaning = "head size of values and results, padded to 16"
-        return self.inventory.constant("valueDimBucket", self.signature.padded_value_size, meaning)
+        return self.inventory.constant("paddedValueSize", self.signature.padded_value_size, meaning)
 
     @property
     def head_dim(self) -> Symbol:

@@ -9,7 +9,9 @@ Scalar names (all ``int64``), in the order they come into being inside a kernel:
     taskRows                  its rows, heads * queries; rowFractals: fractals of 16 rows that they fill
     keyBegin  first key that some row of the task may see, where it is not 0; keyEnd: after the last
     firstTile, tiles          the item's range of key tiles
+    steps     steps of the item in a continuous pipeline: its tiles, one for rows without keys
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
+    itemSlot  the item's slot of the statistics of the rows of all items in work
     rowBegin, rows            the task's rows of one vector core
     r0, chunk                 the rows of one vector step; head, queryIndex: where a row stands
     span      lanes from a step's first score to its last, in whole repeats
@@ -44,6 +46,8 @@ KEY_END = Symbol("keyEnd")
 FIRST_TILE = Symbol("firstTile")
 TILES = Symbol("tiles")
 TILE = Symbol("tile")
+STEPS = Symbol("steps")
+ITEM_SLOT = Symbol("itemSlot")
 SLOT = Symbol("slot")
 FIRST_KEY = Symbol("firstKey")
 KEYS = Symbol("keys")

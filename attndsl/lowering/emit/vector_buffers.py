@@ -30,11 +30,6 @@ class VectorBuffers:
     accumulator: Buffer
     partial: Buffer
 
-    @property
-    def row_state(self) -> tuple[Buffer, ...]:
-        """What lives as long as an item's rows."""
-        return (self.row_max, self.row_sum, self.accumulator)
-
 
 def folded_lanes(schedule: Schedule) -> int:
     """Lanes of a row after each block of a score tile became one lane, whole repeats."""
@@ -53,8 +48,8 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
         tile_stat=ub("tileStat", "float32", s.rows, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", s.rows, "running maximum including the tile"),
         row_blocks=ub("rowBlocks", "float32", statistics, "a row statistic, two blocks a row"),
-        row_max=ub("rowMax", "float32", rows, "running maximum of each row"),
-        row_sum=ub("rowSum", "float32", rows, "running sum of each row"),
+        row_max=ub("rowMax", "float32", s.ring * rows, "running maximum of each row, of items in flight"),
+        row_sum=ub("rowSum", "float32", s.ring * rows, "running sum of each row, of items in flight"),
         rescale=ub("rescale", "float32", s.ring * rows, "exp(old max - new max) of the tiles in flight"),
         accumulator=ub("accumulator", "float32", rows * padded_size, "running weighted sum of each row"),
         partial=ub("partial", "float32", s.rows * padded_size, "weighted sum of one tile or split", s.slots),

@@ -9,9 +9,12 @@ graph of that shape lowers, whatever its operator; anything else is reported wit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
+from attndsl.base.facts import kept_upwards
 from attndsl.base.source_location import SourceLine
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
@@ -68,7 +71,7 @@ def recognize(outputs: tuple[nodes.Output, ...]) -> Computation:
             raise NotLowered(f"output '{output.name}'", output.where)
     if main is None:
         raise NotLowered("a graph without an attention result", outputs[0].where)
-    epilogue, core = _unwind(main.source, (nodes.WeightedSum, nodes.LogSumExpMerge))
+    epilogue, core = _unwind(main.source, _to_sums)
     parts = core.parts if isinstance(core, nodes.LogSumExpMerge) else (core,)
     attentions = tuple(_attention(_expect(part, nodes.WeightedSum)) for part in parts)
     found = Computation(attentions, epilogue, main, tuple(statistics), selection)
@@ -78,12 +81,17 @@ def recognize(outputs: tuple[nodes.Output, ...]) -> Computation:
 
 def has_scores(node: nodes.Node) -> bool:
     """Whether a value is a function of scores."""
-    return any(isinstance(each, nodes.Scores) for each in node.walk())
+    return nodes.Scores in _ends_below(node)
+
+
+def has_weighted_sum(node: nodes.Node) -> bool:
+    """Whether a value is a function of an attention's result."""
+    return nodes.WeightedSum in _ends_below(node)
 
 
 def score_operand(node: nodes.Node) -> nodes.Node:
     """The running score that a modifier acts on: what all its operands that have scores are functions of."""
-    return _operand_with(node, (nodes.Scores,))
+    return _of_step(node, _to_scores(node))
 
 
 def other_operand(node: nodes.Elementwise) -> nodes.Node | None:
@@ -97,7 +105,7 @@ def _attention(weighted: nodes.WeightedSum) -> Attention:
     if isinstance(weights, nodes.BlockRequantize):
         requantize, weights = weights, weights.source
     softmax = _expect(weights, nodes.Softmax)
-    modifiers, scores = _unwind(softmax.scores, (nodes.Scores,))
+    modifiers, scores = _unwind(softmax.scores, _to_scores)
     return Attention(
         query=_expect(scores, nodes.Scores).query,
         keys=_expect(scores, nodes.Scores).keys,
@@ -121,41 +129,83 @@ def _check_shared_softmax(found: Computation) -> None:
             raise NotLowered(f"output '{output.name}' of other probabilities", output.where)
 
 
-def _unwind(
-    node: nodes.Node, ends: tuple[type[nodes.Node], ...]
-) -> tuple[tuple[nodes.Node, ...], nodes.Node]:
-    """The chain of nodes above the first of one of the types ``ends``, innermost first, and that node."""
-    chain: list[nodes.Node] = []
-    while not isinstance(node, ends):
-        chain.append(node)
-        node = _operand_with(node, ends)
-    return tuple(reversed(chain)), node
+_SCORES = (nodes.Scores,)
+_SUMS = (nodes.WeightedSum, nodes.LogSumExpMerge)
+_Step = tuple[nodes.Node | None, int]
+"""What a node is a function of next, on the way down to the first of some types, and how many such steps
+there are; of a node of these types nothing, and 0."""
 
 
-def _operand_with(node: nodes.Node, kinds: tuple[type[nodes.Node], ...]) -> nodes.Node:
+@kept_upwards(nodes.Node.operands)
+def _ends_below(node: nodes.Node) -> frozenset[type[nodes.Node]]:
+    """The types among those that chains end in that are found in a node, or below it."""
+    own = {kind for kind in (*_SCORES, *_SUMS) if isinstance(node, kind)}
+    return frozenset(own).union(*(_ends_below(operand) for operand in node.operands()))
+
+
+def _operands_with(kinds: tuple[type[nodes.Node], ...], node: nodes.Node) -> tuple[nodes.Node, ...]:
+    """The operands that have one of ``kinds`` below them; none of a node that is one itself."""
+    if isinstance(node, kinds):
+        return ()
+    found = (each for each in node.operands() if not _ends_below(each).isdisjoint(kinds))
+    return tuple(dict.fromkeys(found))
+
+
+@kept_upwards(partial(_operands_with, _SCORES))
+def _to_scores(node: nodes.Node) -> _Step:
+    return _step(node, _SCORES, _to_scores)
+
+
+@kept_upwards(partial(_operands_with, _SUMS))
+def _to_sums(node: nodes.Node) -> _Step:
+    return _step(node, _SUMS, _to_sums)
+
+
+def _step(
+    node: nodes.Node, kinds: tuple[type[nodes.Node], ...], known: Callable[[nodes.Node], _Step]
+) -> _Step:
     """The operand that has one of ``kinds`` below it; of several, what all of them are functions of."""
-    operands = {
-        id(operand): operand
-        for operand in node.operands()
-        if any(isinstance(inner, kinds) for inner in operand.walk())
-    }
+    if isinstance(node, kinds):
+        return None, 0
+    operands = _operands_with(kinds, node)
     if not operands:
         raise NotLowered(type(node).__name__, node.where)
-    first, *others = operands.values()
-    if not others:
-        return first
-    below = [{id(each) for each in _below(other, kinds)} for other in others]
-    common = (each for each in _below(first, kinds) if all(id(each) in found for found in below))
-    found = next(common, None)
-    if found is None:
+    common: nodes.Node | None = operands[0]
+    for other in operands[1:]:
+        common = None if common is None else _common(common, other, known)
+    if common is None:
         raise NotLowered(f"{type(node).__name__} of several {kinds[0].__name__}", node.where)
-    return found
+    return common, known(common)[1] + 1
 
 
-def _below(node: nodes.Node, kinds: tuple[type[nodes.Node], ...]) -> tuple[nodes.Node, ...]:
-    """``node`` and what it is a function of, down to the first of ``kinds``."""
-    chain, end = _unwind(node, kinds)
-    return (*reversed(chain), end)
+def _common(first: nodes.Node, second: nodes.Node, known: Callable[[nodes.Node], _Step]) -> nodes.Node | None:
+    """The first node that both are functions of."""
+    while first is not second:
+        (one, depth), (other, its_depth) = known(first), known(second)
+        if depth >= its_depth and one is not None:
+            first = one
+        elif other is not None:
+            second = other
+        else:
+            return None
+    return first
+
+
+def _of_step(node: nodes.Node, step: _Step) -> nodes.Node:
+    below, _ = step
+    return node if below is None else below
+
+
+def _unwind(
+    node: nodes.Node, known: Callable[[nodes.Node], _Step]
+) -> tuple[tuple[nodes.Node, ...], nodes.Node]:
+    """The chain of nodes above the first of the types that ``known`` ends in, innermost first, and that
+    node."""
+    chain: list[nodes.Node] = []
+    while (below := known(node)[0]) is not None:
+        chain.append(node)
+        node = below
+    return tuple(reversed(chain)), node
 
 
 _Kind = TypeVar("_Kind", bound=nodes.Node)

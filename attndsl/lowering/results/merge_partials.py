@@ -72,7 +72,7 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
         Let(symbol=HEAD, value=R0),
         Let(symbol=_ROW0, value=_UNIT // _STEPS * heads + R0),
         *context.rows.enter_token(context, _UNIT // _STEPS),
-        _if_it_exists(context, Alloc(buffers=vector_buffers(context).row_state, body=body)),
+        _if_it_exists(context, body),
     )
     loop = For(
         var=_UNIT,

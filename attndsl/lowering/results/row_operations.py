@@ -16,6 +16,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.match.attention_pattern import has_weighted_sum
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, NumberForm, Operation
 from attndsl.lowering.operands.key_operands import takes_number
 from attndsl.lowering.operands.row_values import row_value
@@ -109,7 +110,7 @@ def _beside(context: Context, name: str, rows: Region) -> Region:
 
 def _number(node: nodes.Elementwise) -> nodes.Node:
     """The operand that no attention result is part of."""
-    others = [each for each in node.inputs if not any(isinstance(n, nodes.WeightedSum) for n in each.walk())]
+    others = [each for each in node.inputs if not has_weighted_sum(each)]
     if not others:
         raise NotLowered(f"'{node.op}' of the result by a function of itself", node.where, FORMS)
     differs = sorted(set(getattr(others[0], "axes", ())) - _ROW_AXES)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from attndsl.expr import Const
 from attndsl.graph import nodes
+from attndsl.lowering.attention.continuous import state_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import R0, ROWS
+from attndsl.lowering.emit.loop_scalars import ROWS
 from attndsl.lowering.emit.row_operations import broadcast
 from attndsl.lowering.emit.shorthands import chunks
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -39,7 +40,7 @@ def write_statistics(context: Context) -> Stage:
             "a row statistic, one block a row",
             context.schedule.slots,
         )
-        spread = broadcast(context, leaving, sources[type(output.source.source)], R0)
+        spread = broadcast(context, leaving, sources[type(output.source.source)], state_row(context))
         return Alloc(buffers=(leaving,), body=seq(spread, _store(context, output, leaving)))
 
     def one_chunk() -> list[Statement]:

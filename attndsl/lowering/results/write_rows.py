@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.expr import Const, Expr, Symbol
+from attndsl.lowering.attention.continuous import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS, SMALLEST, SPLIT
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
@@ -69,12 +70,12 @@ def _normalized(context: Context) -> list[Statement]:
     A row without keys has sum 0 and accumulator 0; the smallest normal number as sum gives its zeros.
     """
     b = vector_buffers(context)
-    row_sum = whole(b.row_sum, R0, CHUNK)
+    row_sum = whole(b.row_sum, state_row(context), CHUNK)
     offset = R0 * context.padded_value_size
     return [
         Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),
-        broadcast(context, b.row_blocks, b.row_sum, R0),
+        broadcast(context, b.row_blocks, b.row_sum, state_row(context)),
         scale_rows(context, "Div", b.accumulator, offset, b.row_blocks),
         epilogue(context, b.accumulator, offset, context.rows.each_run),
     ]
@@ -84,36 +85,39 @@ def _partial(context: Context) -> list[Statement]:
     """Maxima, sums and weighted sums of a chunk, each row at its flat row index."""
     b, padded_size, s = vector_buffers(context), context.padded_value_size, context.schedule
     lanes = Const(STATISTIC_LANES)
-    leaving = tuple(
+    leaving_max, leaving_sum = (
         context.in_ub(name, "float32", s.rows * STATISTIC_LANES, f"{meaning}, one block a row", s.slots)
         for name, meaning in (
             ("leavingMax", "row maxima of a partial"),
             ("leavingSum", "row sums of a partial"),
         )
     )
-
     stored = (
-        (partial_max(context), leaving[0], Const(0), lanes),
-        (partial_sum(context), leaving[1], Const(0), lanes),
-        (partial_out(context), b.accumulator, R0 * padded_size, padded_size),
+        (partial_max(context), leaving_max, lanes),
+        (partial_sum(context), leaving_sum, lanes),
+        (partial_out(context), b.partial, padded_size),
     )
 
     def one_run(run: RowRun) -> Statement:
         first, distance = context.rows.flat_row_index(context, run)
         number = Let(symbol=_PARTIAL_ROW, value=SPLIT * row_total(context) + first)
 
-        def store(tensor: GlobalTensor, source: Buffer, offset: Expr, width: Expr) -> Statement:
+        def store(tensor: GlobalTensor, source: Buffer, width: Expr) -> Statement:
             target = tensor.region(_PARTIAL_ROW * width, run.rows, width, distance * width)
-            return StoreRows(dst=target, src=source.region(offset + run.row * width, run.rows, width, width))
+            return StoreRows(dst=target, src=source.region(run.row * width, run.rows, width, width))
 
         return seq(number, *(store(*each) for each in stored))
 
+    copied = CHUNK * padded_size
+    sums = whole(b.accumulator, R0 * padded_size, copied)
     body = seq(
-        broadcast(context, leaving[0], b.row_max, R0),
-        broadcast(context, leaving[1], b.row_sum, R0),
+        broadcast(context, leaving_max, b.row_max, state_row(context)),
+        broadcast(context, leaving_sum, b.row_sum, state_row(context)),
+        WithScalar(op="Adds", dst=whole(b.partial, 0, copied), src=sums, scalar=Const(0)),
         context.rows.each_run(one_run),
     )
-    return [Alloc(buffers=leaving, body=body)]
+    out = Alloc(buffers=(b.partial,), body=body)
+    return [Alloc(buffers=(leaving_max, leaving_sum), body=seq(out))]
 
 
 def row_total(context: Context) -> Expr:

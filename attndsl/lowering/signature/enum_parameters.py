@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from attndsl.expr import Compare, Const, Expr, Symbol
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 
 EnumValues = Mapping[str, tuple[Any, ...]]
 
 
-def enum_parameters(operator: Operator) -> dict[str, tuple[Any, ...]]:
+def enum_parameters(operator: Contract) -> dict[str, tuple[Any, ...]]:
     """The enum parameters, with their values in the order of their numbers."""
     words = (spec for spec in operator.params if spec.type is str)
     return {spec.name: tuple(dict.fromkeys(spec.choices.values())) for spec in words}

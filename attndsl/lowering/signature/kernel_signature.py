@@ -24,7 +24,7 @@ from attndsl.lowering.signature.tensor_layouts import (
 )
 from attndsl.lowering.signature.window_bounds import parameter_ranges
 from attndsl.spec.contract.arguments import DTYPES, OutputSpec, TensorSpec
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.tile.buffers import GlobalTensor
 
 _BYTES = frozenset({"bool", "int8", "uint8"})
@@ -76,7 +76,7 @@ class KernelSignature:
 
 
 def kernel_signature_of(
-    operator: Operator,
+    operator: Contract,
     dtype: str,
     padded_head_size: int,
     features: frozenset[str],
@@ -134,7 +134,7 @@ def _layout(spec: TensorSpec, present: frozenset[str], chosen: Mapping[str, Any]
 
 
 def _layout_of_result(
-    operator: Operator, output: OutputSpec, present: frozenset[str], chosen: Mapping[str, Any]
+    operator: Contract, output: OutputSpec, present: frozenset[str], chosen: Mapping[str, Any]
 ) -> TensorLayout:
     """How a kernel finds the elements of a result, which follows the layout of an argument."""
     source = operator.tensor(output.like)

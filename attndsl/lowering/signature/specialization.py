@@ -9,11 +9,12 @@ from functools import cache, lru_cache
 from typing import Any
 
 from attndsl.expr.argument_facts import dtype_of, layout_of
+from attndsl.graph.branch_conditions import Decision, decisions
 from attndsl.graph.errors import GraphError
 from attndsl.graph.nodes import names_read
 from attndsl.graph.optional_inputs import presence_matters
 from attndsl.spec.contract.contract import Contract
-from attndsl.spec.contract.layout import Layout
+from attndsl.spec.contract.layout import same_axes
 from attndsl.spec.errors import SpecError
 from attndsl.spec.operator.specialization_parameters import default_specialization
 
@@ -88,6 +89,23 @@ def features_told(operator: Contract, present: frozenset[str], settings: Mapping
 Settings = tuple[tuple[str, Any], ...]
 
 
+def decisions_of(
+    operator: Contract, special: Specialization, more: frozenset[str] = frozenset()
+) -> tuple[Decision, ...]:
+    """The conditions that calls of a kernel decide alike, with their values.
+
+    ``more``: optional tensors that calls pass besides, without being computed any differently.
+    """
+    present = kernel_inputs(operator, special.features | more)
+    return _decisions(operator, present, tuple(settings_of(operator, special).items()))
+
+
+@lru_cache(maxsize=4096)
+def _decisions(operator: Contract, present: frozenset[str], settings: Settings) -> tuple[Decision, ...]:
+    """Kernels that differ in dtypes alone decide the same."""
+    return decisions(operator.roots, present, dict(settings))
+
+
 def specialized_on(
     operator: Contract,
     present: frozenset[str],
@@ -128,7 +146,8 @@ def canonical_settings(operator: Contract, features: frozenset[str], settings: S
         default = defaults.get(name)
         if name in free and value is not None:
             continue
-        if name in layouts and value in layouts[name] and not _same_axes(layouts[name], value, default):
+        stored = layouts.get(name, {})
+        if value in stored and not same_axes(stored[value], stored[str(default)]):
             continue
         trial = chosen | {name: default}
         try:
@@ -137,7 +156,3 @@ def canonical_settings(operator: Contract, features: frozenset[str], settings: S
         except (GraphError, SpecError):
             continue  # no call has these settings
     return tuple((name, value) for name, value in chosen.items() if value != defaults.get(name))
-
-
-def _same_axes(layouts: Mapping[str, Layout], one: Any, other: Any) -> bool:
-    return layouts[one].strides().keys() == layouts[other].strides().keys()

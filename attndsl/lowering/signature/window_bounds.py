@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from attndsl.expr import Const, Expr, minimum
 from attndsl.expr.intervals import ANYTHING, Range, bounds
 from attndsl.graph import nodes
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.tile.instructions.units import block_elements
 
 _BLOCK = block_elements("float32")
@@ -28,7 +28,7 @@ class WindowLimits:
     after: int
 
 
-def parameter_ranges(operator: Operator) -> dict[str, Range]:
+def parameter_ranges(operator: Contract) -> dict[str, Range]:
     """The values that integer parameters, parameters with choices and sizes can have."""
     found: dict[str, Range] = dict.fromkeys(operator.dims_by_name, (0, math.inf))
     for spec in operator.params:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attndsl.expr import Const, Symbol
+from attndsl.expr import Compare, Const, Symbol
 from attndsl.passes.events.access_sets import AccessIndex, AccessSet, Group, disjoint_depth
 from attndsl.passes.events.analysis_state import Rows, State
 from attndsl.passes.events.transfer_functions import (
@@ -30,6 +30,7 @@ from attndsl.tile.statements import (
     BLOCK_MODE,
     Alloc,
     Barrier,
+    Earlier,
     For,
     If,
     Let,
@@ -73,7 +74,7 @@ class Flow:
         self.rows = Rows(index)
         self.marks = {name: 1 << number for number, name in enumerate(index.events)}
         self.loops: list[Loop] = []
-        self._instructions = self._count = self._awaited = 0
+        self._instructions = self._count = self._awaited = self._recalled = 0
         self.functions = self._body(tree)
 
     def start(self) -> State:
@@ -97,10 +98,12 @@ class Flow:
         elif isinstance(statement, For):
             self._add_loop(statement, found)
         elif isinstance(statement, If):
+            self._recalled += isinstance(statement, Earlier)
             then = self._body(statement.then)
+            self._recalled -= isinstance(statement, Earlier)
             otherwise = self._body(statement.otherwise) if statement.otherwise is not None else ()
             if then or otherwise:
-                found.append(Branch(then, otherwise))
+                found.append(Branch(then, otherwise, None if self._recalled else unless_runs(statement)))
         elif isinstance(statement, Pipelined):
             return
         elif isinstance(statement, Instruction):
@@ -162,7 +165,7 @@ class Flow:
                     body=body,
                     sure=loop in self._sure,
                     innermost=innermost,
-                    bound=upper_bound(loop),
+                    bound=None if self._recalled else upper_bound(loop),  # a bound of an earlier step
                     apart=self.rows.everywhere(self._disjoint(loop)),
                     distance=(self._index.ages + disjoint_depth(loop.body)) * self._index.width,
                 )
@@ -244,6 +247,14 @@ class Flow:
                 last=last,
             ),
         )
+
+
+def unless_runs(branch: If) -> str | None:
+    """The scalar n of a condition ``n <= 0``."""
+    condition = branch.condition
+    if not isinstance(condition, Compare) or condition.op != "<=" or not condition.right.same(Const(0)):
+        return None
+    return condition.left.name if isinstance(condition.left, Symbol) else None
 
 
 def upper_bound(loop: For) -> str | None:

@@ -92,10 +92,11 @@ def superfluous_events(
     every = AccessIndex(tree)
     found = _Finding.of(Flow(tree, every, sure))
     ordered = {item: every.clashing[item] & ~found.clashes.get(item, 0) for item in every.of}
-    pairs = {item: tuple(every.members(accesses)) for item, accesses in ordered.items()}
-    live: set[Access] = {access for accesses in pairs.values() for access in accesses}
+    members = {accesses: tuple(every.members(accesses)) for accesses in {*ordered.values()}}
+    live: set[Access] = {access for accesses in members.values() for access in accesses}
     index = AccessIndex(tree, live.__contains__)
-    clashing = {item: _union(index.bit_of[access] for access in accesses) for item, accesses in pairs.items()}
+    bits = {accesses: _union(index.bit_of[each] for each in own) for accesses, own in members.items()}
+    clashing = {item: bits[accesses] for item, accesses in ordered.items()}
     flow = Flow(tree, index, sure, clashing=clashing, merge=True)
     done, gone = _Trying(frozenset(found.overruns)), frozenset[str]()
     done.run(flow.functions, flow.start())

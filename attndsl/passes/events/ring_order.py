@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from attndsl.passes.events.access_sets import Access, AccessIndex
 from attndsl.passes.events.analysis_state import State
 from attndsl.passes.events.flow import Flow, upper_bound
-from attndsl.passes.events.transfer_functions import CaseSplit, Flag, Loop, Walk
+from attndsl.passes.events.transfer_functions import Branch, CaseSplit, Flag, Loop, Walk
 from attndsl.passes.events.trip_counts import surely_run
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
@@ -22,11 +22,15 @@ from attndsl.tile.statements import For, Seq, SetCrossFlag
 
 @dataclass(frozen=True, slots=True)
 class EarlyFlag:
-    """A flag that may be raised while an earlier instruction still accesses a ring."""
+    """A flag that may be raised while an earlier instruction still accesses a ring.
+
+    ``idle``: scalars n that are 0 whenever that may happen: loops ``0..n`` do not run then.
+    """
 
     earlier: Instruction
     flag: SetCrossFlag
     tensor: GlobalTensor
+    idle: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return (
@@ -79,7 +83,15 @@ class _Flags(Walk):
         for earlier, tensor in self._index.members(left):
             assert isinstance(tensor, GlobalTensor)
             if raised.ring in (None, tensor):
-                self.early[earlier, raised, tensor] = EarlyFlag(earlier, raised, tensor)
+                key, idle = (earlier, raised, tensor), self._idle()
+                known = self.early.get(key)
+                self.early[key] = EarlyFlag(*key, idle if known is None else idle & known.idle)
+
+    def _idle(self) -> frozenset[str]:
+        return frozenset(name for name, empty in self._empty.items() if empty)
+
+    def decided(self, branch: Branch) -> bool | None:
+        return self._empty.get(branch.unless_runs or "")
 
     def case_split(self, function: CaseSplit, state: State) -> None:
         """What follows a definition, with the scalar positive and with it not."""

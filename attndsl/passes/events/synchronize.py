@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from attndsl.base.errors import InternalError
 from attndsl.base.facts import kept
+from attndsl.expr import Symbol
 from attndsl.lowering.errors import TooManyEvents
 from attndsl.passes.events.access_sets import Group
 from attndsl.passes.events.buffer_reuse import first_of_each, reuse_events, wait_for
@@ -31,7 +32,9 @@ from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     Alloc,
+    Earlier,
     For,
+    If,
     Seq,
     SetCrossFlag,
     SetEvent,
@@ -112,9 +115,14 @@ def _content_events(statement: Statement, groups: dict[Buffer, Group]) -> Statem
     uses = [_uses(child) for child in statement.body]
     order = {buffer: i for i, buffer in enumerate(dict.fromkeys(b for use in uses for b in use))}
     edges: list[_Edge] = []
-    for second in range(len(uses)):
-        for first in range(second):
-            edges += _edges_between(uses[first], uses[second], first, second)
+    users: dict[Buffer, dict[Pipe, list[int]]] = {}
+    for second, use in enumerate(uses):
+        for first in _users_on_other_pipes(use, users):
+            edges += _edges_between(uses[first], use, first, second)
+        for buffer, accesses in use.items():
+            on_pipes = users.setdefault(buffer, {})
+            for pipe in {pipe for pipe, _ in accesses}:
+                on_pipes.setdefault(pipe, []).append(second)
     kept = _merge(edges)
     if not kept:
         return statement
@@ -158,6 +166,19 @@ def _uses(statement: Statement) -> Mapping[Buffer, frozenset[_Use]]:
             if buffer not in ended:
                 found[buffer] = found.get(buffer, frozenset()) | uses
     return found
+
+
+def _users_on_other_pipes(
+    use: Mapping[Buffer, frozenset[_Use]], users: Mapping[Buffer, Mapping[Pipe, list[int]]]
+) -> list[int]:
+    """The children that access a buffer of ``use`` on another pipe than one that it is accessed on here; a
+    long run of instructions of one pipe has none."""
+    found = set[int]()
+    for buffer, accesses in use.items():
+        for pipe, places in users.get(buffer, {}).items():
+            if any(pipe is not target for target, _ in accesses):
+                found.update(places)
+    return sorted(found)
 
 
 def _edges_between(
@@ -210,23 +231,30 @@ def _drop_superfluous(tree: Seq, sure: frozenset[For]) -> Seq:
 def _order_flags(tree: Seq, sure: frozenset[For]) -> Seq:
     """Flags wait for the pipes that their own does not know to be done with the rings (ring_order.py).
 
-    The pipe that is waited for goes on only when the wait is over, so that the event is not raised twice.
+    The pipe that is waited for goes on only when the wait is over, so that the event is not raised twice. A
+    flag that is early only where loops do not run, whose events order it else, waits only then.
     """
-    late: dict[SetCrossFlag, dict[Pipe, None]] = {}
+    late: dict[SetCrossFlag, dict[Pipe, frozenset[str]]] = {}
     for found in find_early_flags(tree, sure):
-        late.setdefault(found.flag, {})[found.earlier.pipe] = None
+        pipes, pipe = late.setdefault(found.flag, {}), found.earlier.pipe
+        pipes[pipe] = found.idle & pipes.get(pipe, found.idle)
     if not late:
         return tree
+    recalled = {inner for item in tree.walk() if isinstance(item, Earlier) for inner in item.walk()}
 
     def change(statement: Statement) -> Statement:
         if not isinstance(statement, SetCrossFlag) or statement not in late:
             return statement
         after: list[Statement] = []
-        for pipe in late[statement]:
+        for pipe, idle in late[statement].items():
             name, own = f"{statement.name}{pipe.value}", statement.pipe
             done = SetEvent(name=f"{name}Done", source=pipe, target=own)
             taken = SetEvent(name=f"{name}Taken", source=own, target=pipe)
-            after += [done, wait_for(done), taken, wait_for(taken)]
+            handshake = seq(done, wait_for(done), taken, wait_for(taken))
+            if idle and statement not in recalled:
+                after.append(If(condition=Symbol(min(idle)) <= 0, then=handshake))
+            else:
+                after.append(handshake)
         return seq(*after, statement)
 
     return as_seq(rewrite(tree, change) or tree)

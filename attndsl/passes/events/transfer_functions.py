@@ -50,6 +50,10 @@ class Walk:
         """What follows the definition of a scalar that decides whether loops run."""
         self.run(function.rest, state)
 
+    def decided(self, branch: Branch) -> bool | None:
+        """Whether the condition of a branch holds; None where it may or may not."""
+        return None
+
     def loop(self, loop: Loop, state: State) -> None:
         """A loop after any number of iterations.
 
@@ -233,12 +237,20 @@ def _rotated(bits: int, up: int, down: int, by: int, slots: int) -> int:
 
 @dataclass(eq=False, slots=True)
 class Branch(TransferFunction):
-    """One of two ways."""
+    """One of two ways.
+
+    ``unless_runs``: the scalar n of which the condition says that loops ``0..n`` do not run.
+    """
 
     then: tuple[TransferFunction, ...]
     otherwise: tuple[TransferFunction, ...]
+    unless_runs: str | None = None
 
     def run(self, state: State, walk: Walk) -> None:
+        holds = walk.decided(self)
+        if holds is not None:
+            walk.run(self.then if holds else self.otherwise, state)
+            return
         other = state.copy()
         walk.run(self.then, state)
         walk.run(self.otherwise, other)

@@ -11,13 +11,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from attndsl.base.source_location import author_line
-from attndsl.expr import Binary, Const, Expr, as_expr
+from attndsl.expr import Binary, Const, Expr, as_expr, extent
 from attndsl.spec.errors import SpecError
 
 PARAM_TYPES = (bool, int, float, str, bytes)
 """The types that a scalar argument may have."""
 
 _DIVISIONS = frozenset({"/", "//", "%", "ceil_div", "round_up", "floor_div", "floor_mod"})
+DEEPEST, LONGEST = 128, 4096
+"""Operations inside each other in one expression, and all its names, numbers and operations."""
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
@@ -60,12 +62,42 @@ def check_expression(argument: str, value: object) -> Expr:
     if isinstance(value, bool) or not isinstance(value, int | float | Expr):
         raise wrong(argument, value, "a number or a symbolic expression")
     expr = as_expr(value)
+    check_extent(argument, expr)
     for node in expr.walk():
         if isinstance(node, Const):
             check_number(argument, node.value)
         if isinstance(node, Binary) and node.op in _DIVISIONS and _is_zero(node.right):
             raise AuthorArgumentError(f"{argument} divides by 0: {node}", author_line())
     return expr
+
+
+def scalar(argument: str, value: object) -> Expr:
+    """A number or an expression as an expression of legal extent.
+
+    Raises:
+        AuthorArgumentError: it is deeper or longer than is legal.
+        TypeError: it is neither.
+    """
+    expr = as_expr(value)
+    check_extent(argument, expr)
+    return expr
+
+
+def check_extent(argument: str, expr: Expr) -> None:
+    """An expression that can be printed, compiled and proved about: within the two bounds above.
+
+    Raises:
+        AuthorArgumentError: it is deeper, or longer.
+    """
+    depth, size = extent(expr)
+    if depth > DEEPEST:
+        found = f"{depth} operations inside each other, at most {DEEPEST} are legal"
+    elif size > LONGEST:
+        shown = size if size < 1 << 32 else "billions of"
+        found = f"{shown} names, numbers and operations, at most {LONGEST} are legal"
+    else:
+        return
+    raise AuthorArgumentError(f"{argument} is an expression of {found}; write it shorter", author_line())
 
 
 def check_condition(argument: str, value: object) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace as with_fields
 import numpy as np
 
 from attndsl.base.source_location import author_line
-from attndsl.expr import Expr, ExprLike, Symbol, as_expr
+from attndsl.expr import Expr, ExprLike, Symbol
 from attndsl.graph.nodes import (
     INDEX_AXES,
     Axes,
@@ -36,7 +36,13 @@ from attndsl.graph.nodes import (
     Take,
     Windowed,
 )
-from attndsl.spec.authoring.argument_checks import check_condition, check_expression, check_text, wrong
+from attndsl.spec.authoring.argument_checks import (
+    check_condition,
+    check_expression,
+    check_text,
+    scalar,
+    wrong,
+)
 from attndsl.spec.authoring.values import (
     Operand,
     TensorValue,
@@ -358,7 +364,7 @@ def _per_row(value: Value | ExprLike | None) -> Node | None:
         raise SpecError(
             f"rows are counted by an integer, lengths or an expression, got {value!r}", author_line()
         )
-    return Scalar(value=as_expr(value), axes=("B",), where=author_line())
+    return Scalar(value=scalar("rows", value), axes=("B",), where=author_line())
 
 
 def _node(value: Value | None) -> Node | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attndsl.expr import Const, Expr, ExprLike, Symbol, as_expr, compare, select
+from attndsl.expr import Const, Expr, ExprLike, Symbol, compare, select
+from attndsl.spec.authoring.argument_checks import scalar
 from attndsl.spec.authoring.values import TensorValue
 
 
@@ -15,12 +16,13 @@ class PrefixSums(TensorValue):
 
     def start(self, b: ExprLike) -> Expr:
         """First row of batch row ``b``."""
-        index = as_expr(b)
+        index = scalar("a batch row", b)
         return select(compare("==", index, Const(0)), 0, self[index - 1])
 
     def length(self, b: ExprLike) -> Expr:
         """Rows of batch row ``b``."""
-        return self[as_expr(b)] - self.start(b)
+        index = scalar("a batch row", b)
+        return self[index] - self.start(index)
 
     def demands(
         self, count: Symbol, total: Expr | None

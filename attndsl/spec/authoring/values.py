@@ -21,7 +21,6 @@ from attndsl.expr import (
     Load,
     Symbol,
     TakesScalars,
-    as_expr,
     negation,
 )
 from attndsl.expr.argument_facts import dtype_of, given, layout_of, rows_of, split_of
@@ -54,7 +53,7 @@ from attndsl.graph.nodes import (
     WeightedSum,
     WindowSum,
 )
-from attndsl.spec.authoring.argument_checks import check_condition, wrong
+from attndsl.spec.authoring.argument_checks import check_condition, check_expression, scalar, wrong
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.errors import GraphError, SpecError
 
@@ -164,9 +163,9 @@ class Value(TakesScalars):
         """
         node = WindowSum(
             source=self.node,
-            step=as_expr(step),
-            last=as_expr(last),
-            counts=tuple(as_expr(count) for count in counts),
+            step=scalar("step", step),
+            last=scalar("last", last),
+            counts=tuple(scalar("a count", count) for count in counts),
             axes=result_axes(self.node, "J"),
             where=author_line(),
         )
@@ -184,10 +183,10 @@ class Value(TakesScalars):
         """
         where = author_line()
         if isinstance(length, Expr):
-            length = Value(Scalar(value=length, axes=("B",), where=where))
+            length = Value(Scalar(value=scalar("length", length), axes=("B",), where=where))
         node = TopK(
             source=self.node,
-            count=as_expr(count),
+            count=scalar("count", count),
             forced=None if forced is None else forced.node,
             length=None if length is None else length.node,
             axes=tuple("X" if axis == "J" else axis for axis in self.axes),
@@ -248,7 +247,7 @@ class TensorValue(Value):
 
     def rows(self, b: Expr) -> Load:
         """Rows of the tensor of batch row ``b``, in a call that passes a list of one tensor a batch row."""
-        return Load(rows_of(self.spec.name), b)
+        return Load(rows_of(self.spec.name), check_expression("a batch row", b))
 
     def form(self, layout: str) -> Value:
         """The tensor as its layout alternative of this key shows it, with that alternative's axes."""
@@ -263,7 +262,7 @@ class TensorValue(Value):
         One expression for each dimension of the layout of an ``indexed`` argument; nothing where a call
         leaves the argument out.
         """
-        parts = tuple(as_expr(each) for each in index)
+        parts = tuple(scalar("an index", each) for each in index)
         used = frozenset().union(*(part.symbols() for part in parts))
         axes = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in used)
         return Value(Lookup(source=self.node, index=parts, axes=axes, where=author_line()))
@@ -283,12 +282,12 @@ class TensorValue(Value):
         indices = index if isinstance(index, tuple) else (index,)
         layouts = tuple(self.spec.layouts.values())
         if len(indices) == 1:
-            return Load(self.spec.name, as_expr(indices[0]))
+            return Load(self.spec.name, scalar("an index", indices[0]))
         if len(layouts) != 1 or layouts[0].rank != len(indices):
             raise SpecError(f"'{self.spec.name}' does not have {len(indices)} dimensions", author_line())
         flat: Expr = Const(0)
         for position, extent in zip(indices, layouts[0].shape(), strict=True):
-            flat = flat * extent + as_expr(position)
+            flat = flat * extent + scalar("an index", position)
         return Load(self.spec.name, flat)
 
 
@@ -346,7 +345,7 @@ def as_node(operand: object) -> Node:
     if isinstance(operand, Value):
         return operand.node
     if isinstance(operand, Expr | int | float):
-        return Scalar(value=as_expr(operand), where=author_line())
+        return Scalar(value=scalar("an operand", operand), where=author_line())
     raise GraphError(f"a value, a parameter or a number is needed here, got {operand!r}", author_line())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ from attndsl.expr.array_evaluation import evaluate_arrays
 from attndsl.expr.reductions import Fold, with_presence
 from attndsl.spec.contract.divisions import guarded
 from attndsl.spec.contract.nearest import Rival, nearest
-from attndsl.spec.contract.wording import spoken
+from attndsl.spec.contract.wording import spoken, spoken_text
 from attndsl.spec.errors import UnclassifiedError
 
 
@@ -137,7 +137,7 @@ class Constraint:
 
         ``rivals``: the operator's other constraints, which the advice must not break.
         """
-        values = "; ".join(f"{spoken(name)} is {value}" for name, value in self._values(env))
+        values = "; ".join(f"{name} is {value}" for name, value in self._values(env))
         found = ""
         with contextlib.suppress(ZeroDivisionError):
             kept = [rule._rival() for rule in rivals if rule._bounds_advice()]
@@ -168,10 +168,14 @@ class Constraint:
 
         return Rival(self.condition, kept)
 
-    def describe(self) -> str:
-        """The condition as text, with its scope."""
-        scope = f" for all {', '.join(f'{i} < {n}' for i, n in self.over.items())}" if self.over else ""
-        return f"{self.condition}{scope}" + (f", when {self.when}" if self.when is not None else "")
+    def describe(self, words: Callable[[Expr], str] = str) -> str:
+        """The condition as text, with its scope; ``words``: how an expression is said."""
+        scope = (
+            f" for all {', '.join(f'{i} < {words(n)}' for i, n in self.over.items())}" if self.over else ""
+        )
+        return f"{words(self.condition)}{scope}" + (
+            f", when {words(self.when)}" if self.when is not None else ""
+        )
 
     @property
     def subject(self) -> str:
@@ -190,13 +194,13 @@ class Constraint:
             if isinstance(node, Load):
                 array = np.asarray(env[node.source])
                 index = np.unravel_index(int(node.index.evaluate(env)), array.shape)
-                shown[f"{node.source}[{', '.join(str(int(i)) for i in index)}]"] = array[index].item()
+                shown[f"{spoken(node.source)}[{', '.join(str(int(i)) for i in index)}]"] = array[index].item()
             elif isinstance(node, Symbol):
                 told = node.name in env and kind_of(node.name) not in (GIVEN, SPLIT)
                 if node.name not in self.over and told:
-                    shown[node.name] = env[node.name]
+                    shown[spoken(node.name)] = env[node.name]
             elif isinstance(node, Fold):
-                shown[str(node)] = node.evaluate(env)
+                shown[spoken_text(node)] = node.evaluate(env)
             elif isinstance(node, Select):  # the other side may read elements that do not exist
                 for part in elements(node.condition):
                     visit(part)

@@ -137,7 +137,7 @@ def _constraints(operator: Contract) -> list[str]:
     for constraint in [*merged, *operator.constraints]:
         kind = "target limit, " if constraint.target else ""
         lines.append(f"  {constraint.subject}: {constraint.text} [{kind}{_builtin(constraint.error)}]")
-        lines.append(f"      {condition_words(constraint.describe())}")
+        lines.append(f"      {constraint.describe(condition_words)}")
     return lines
 
 

@@ -150,6 +150,11 @@ def token_extent(token: str) -> Expr:
     return Const(int(token)) if token.isdigit() else Symbol(token)
 
 
+def same_axes(one: Layout, other: Layout) -> bool:
+    """Whether two layouts store rows of the same axes, in whatever order: strides alone tell them apart."""
+    return one.strides().keys() == other.strides().keys()
+
+
 def layout_tokens(text: str) -> list[str]:
     """All axis names and numbers in a layout text."""
     return text.replace("(", " ").replace(")", " ").split()

@@ -12,13 +12,14 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from attndsl.expr import Compare, Const, Expr
 from attndsl.expr.argument_facts import GIVEN, dtype_of, given, kind_of, layout_of, split_of
+from attndsl.expr.compiled_evaluation import evaluator
 from attndsl.graph.specialize import asked_conditions
 from attndsl.spec.contract.arguments import ParamSpec, TensorSpec
-from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.specialization_parameters import default_specialization
 
 MOST_TRIED = 3000
@@ -47,7 +48,21 @@ class _Rule:
 _Values = dict[str, Any]
 
 
-def nearest_choice(operator: Operator, wanted: Mapping[str, Any], goal: Goal | None = None) -> Choice | None:
+class _Told(NamedTuple):
+    """The names under which an environment tells of a tensor, with its first dtype and layout, and the
+    dtype that it follows."""
+
+    optional: bool
+    passed: str
+    dtype: str
+    like: str
+    first: Any
+    layout: str
+    first_layout: Any
+    split: str
+
+
+def nearest_choice(operator: Contract, wanted: Mapping[str, Any], goal: Goal | None = None) -> Choice | None:
     """The legal choice with these values that changes fewest defaults, parameters least of all; None if none
     was found.
 
@@ -59,20 +74,20 @@ def nearest_choice(operator: Operator, wanted: Mapping[str, Any], goal: Goal | N
     return _space(operator).search(wanted, goal)
 
 
-def choosable(operator: Operator) -> Mapping[str, tuple[Any, ...]]:
+def choosable(operator: Contract) -> Mapping[str, tuple[Any, ...]]:
     """What calls can choose, with the values that conditions can tell apart."""
     return _space(operator).variables
 
 
 @cache
-def _space(operator: Operator) -> _Space:
+def _space(operator: Contract) -> _Space:
     return _Space(operator)
 
 
 class _Space:
     """The choices of one operator."""
 
-    def __init__(self, operator: Operator) -> None:
+    def __init__(self, operator: Contract) -> None:
         self.operator = operator
         self.first = default_specialization(operator)
 
@@ -147,17 +162,40 @@ class _Space:
 
     def environment(self, values: Mapping[str, Any]) -> _Values:
         """The symbols of conditions; an absent tensor has no dtype and no layout."""
-        env: _Values = {name: each for name, each in {**self.first, **values}.items() if "(" not in name}
-        for spec in self.operator.tensors:
-            passed, dtype = given(spec.name).name, dtype_of(spec.name).name
-            env[passed] = not spec.optional or bool(values[passed])
-            here = env[passed]
-            followed = env.get(dtype_of(spec.dtype_like[0]).name) if spec.dtype_like else None
-            env[dtype] = (values.get(dtype) or followed or self.first[dtype]) if here else None
-            layout, split = layout_of(spec.name).name, split_of(spec.name).name
-            env[layout] = values.get(layout, self.first[layout]) if here else None
+        env: _Values = dict(self._defaults)
+        for name in self._plain:
+            env[name] = values[name]
+        for optional, passed, dtype, like, first, layout, first_layout, split in self._told:
+            here = env[passed] = not optional or bool(values[passed])
+            env[dtype] = (values.get(dtype) or env.get(like) or first) if here else None
+            env[layout] = values.get(layout, first_layout) if here else None
             env[split] = bool(values.get(split)) and here
         return env
+
+    @cached_property
+    def _defaults(self) -> _Values:
+        return {name: value for name, value in self.first.items() if not kind_of(name)}
+
+    @cached_property
+    def _plain(self) -> tuple[str, ...]:
+        return tuple(name for name in self.variables if not kind_of(name))
+
+    @cached_property
+    def _told(self) -> tuple[_Told, ...]:
+        return tuple(self._told_of(spec) for spec in self.operator.tensors)
+
+    def _told_of(self, spec: TensorSpec) -> _Told:
+        dtype, layout = dtype_of(spec.name).name, layout_of(spec.name).name
+        return _Told(
+            optional=spec.optional,
+            passed=given(spec.name).name,
+            dtype=dtype,
+            like=dtype_of(spec.dtype_like[0]).name if spec.dtype_like else "",
+            first=self.first[dtype],
+            layout=layout,
+            first_layout=self.first[layout],
+            split=split_of(spec.name).name,
+        )
 
     def search(self, wanted: Mapping[str, Any], goal: Goal | None) -> Choice | None:
         start = {name: self._default(name, choices) for name, choices in self.variables.items()}
@@ -165,7 +203,7 @@ class _Space:
         if any(self.environment(start).get(name) != wanted[name] for name in unknown):
             return None
         start |= {name: value for name, value in wanted.items() if name in start}
-        order = itertools.count()
+        choosable, order = [name for name in start if name not in wanted], itertools.count()
         waiting, seen = [(0, next(order), start)], {_key(start)}
         for _ in range(MOST_TRIED):
             if not waiting:
@@ -175,7 +213,7 @@ class _Space:
             broken = next((rule for rule in self.rules if not rule.holds(env)), None)
             if broken is None and (goal is None or goal(self._choice(env))):
                 return self._choice(env)
-            free = {name for name in start if name not in wanted and values[name] == start[name]}
+            free = {name for name in choosable if values[name] == start[name]}
             for name, value in self._changes(values, free, broken):
                 other = values | {name: value}
                 if _key(other) not in seen:
@@ -216,9 +254,11 @@ def _cost(name: str) -> int:
 
 
 def _keeps(condition: Expr, when: Expr | None) -> Callable[[Mapping[str, Any]], bool]:
+    asked, kept = None if when is None else evaluator(when), evaluator(condition)
+
     def holds(env: Mapping[str, Any]) -> bool:
         try:
-            return (when is not None and not when.evaluate(env)) or bool(condition.evaluate(env))
+            return (asked is not None and not asked(env)) or bool(kept(env))
         except ZeroDivisionError:  # another constraint forbids it
             return False
 

@@ -89,7 +89,9 @@ def _execute(path: Path) -> types.ModuleType:
     try:
         source = path.read_text(encoding="utf-8")
         exec(compile(source, str(path), "exec"), vars(module))  # a spec is a program: its author runs it
-    except UserError:
+    except UserError as error:
+        if traceback.extract_tb(error.__traceback__)[-1].filename == str(path):
+            raise _failed(path, error) from error  # the spec's own statement raises it, without a line
         raise
     except KeyboardInterrupt:
         raise

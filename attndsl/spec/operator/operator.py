@@ -12,7 +12,7 @@ from typing import Any
 
 from attndsl.base.disk_cache import content_key
 from attndsl.base.source_location import author_line
-from attndsl.expr import Expr, Symbol
+from attndsl.expr import Expr, Load, Symbol
 from attndsl.expr.argument_facts import dtype_of
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Conditional, Output, names_read
@@ -20,8 +20,9 @@ from attndsl.graph.specialize import conditions, specialize
 from attndsl.graph.verifier import verify
 from attndsl.spec import errors
 from attndsl.spec.authoring.argument_checks import check_text, wrong
-from attndsl.spec.authoring.declarations import INDICES, Declarations
+from attndsl.spec.authoring.declarations import Declarations
 from attndsl.spec.authoring.declared import resolve_tensor, roles_of_result
+from attndsl.spec.authoring.declared_names import INDICES
 from attndsl.spec.binding.binding import bind
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import FLOATS, Dim, OutputSpec, ParamSpec, TensorSpec
@@ -306,9 +307,12 @@ class Operator(Declarations):
             for node in root.walk():
                 if not isinstance(node, Conditional):
                     continue
-                for name in sorted(node.condition.symbols() & (self._dims.keys() | INDICES.keys())):
+                sizes = node.condition.symbols() & (self._dims.keys() | INDICES.keys())
+                read = {part.source for part in node.condition.walk() if isinstance(part, Load)}
+                for name in sorted(sizes | read):
+                    what = f"elements of '{name}'" if name in read else f"'{name}', a size or an index"
                     raise errors.SpecError(
-                        f"attend.when({node.condition}, ...) asks for '{name}', a size or an index; it may "
+                        f"attend.when({node.condition}, ...) asks for {what}; it may "
                         "ask for parameters, and for dtypes, layouts and presence of arguments",
                         node.where,
                     )

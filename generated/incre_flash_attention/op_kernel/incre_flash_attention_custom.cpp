@@ -64,71 +64,71 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     GM_ADDR keyOnly = OnlyTensor(key);
     GM_ADDR valueOnly = OnlyTensor(value);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-    if (TILING_KEY_IS(21904911100000080)) {
-        static_assert(21904911100000080 == static_cast<uint64_t>(
+    if (TILING_KEY_IS(16)) {
+        static_assert(16 == static_cast<uint64_t>(
             Key::kFloat16D128));
         namespace chosen = incre_flash_attention_d128;
         chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(21904911100001080)) {
-        static_assert(21904911100001080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(272)) {
+        static_assert(272 == static_cast<uint64_t>(
             Key::kFloat16D128AttnMask));
         namespace chosen = incre_flash_attention_d128_attn_mask;
         chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, attn_mask, actual_seq_lengths, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100002080)) {
-        static_assert(21904911100002080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(528)) {
+        static_assert(528 == static_cast<uint64_t>(
             Key::kFloat16D128PseShift));
         namespace chosen = incre_flash_attention_d128_pse_shift;
         chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, pse_shift, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100004080)) {
-        static_assert(21904911100004080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(1040)) {
+        static_assert(1040 == static_cast<uint64_t>(
             Key::kFloat16D128QuantScale2));
         namespace chosen = incre_flash_attention_d128_quant_scale2;
         chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100012080)) {
-        static_assert(21904911100012080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(3088)) {
+        static_assert(3088 == static_cast<uint64_t>(
             Key::kFloat16D128QuantScale2QuantOffset2));
         namespace chosen = incre_flash_attention_d128_quant_scale2_quant_offset2;
         chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, quant_offset2,
             attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100016080)) {
-        static_assert(21904911100016080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(4112)) {
+        static_assert(4112 == static_cast<uint64_t>(
             Key::kFloat16D128AntiquantScale));
         namespace chosen = incre_flash_attention_d128_antiquant_scale;
         chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100048080)) {
-        static_assert(21904911100048080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(12304)) {
+        static_assert(12304 == static_cast<uint64_t>(
             Key::kFloat16D128AntiquantScaleAntiquantOffset));
         namespace chosen = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
         chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, antiquant_offset,
             attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(185486996900064080)) {
-        static_assert(185486996900064080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(16400)) {
+        static_assert(16400 == static_cast<uint64_t>(
             Key::kFloat16D128BlockTable));
         namespace chosen = incre_flash_attention_d128_block_table;
         chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, block_table, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100128080)) {
-        static_assert(21904911100128080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(32784)) {
+        static_assert(32784 == static_cast<uint64_t>(
             Key::kFloat16D128KvPaddingSize));
         namespace chosen = incre_flash_attention_d128_kv_padding_size;
         chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, kv_padding_size, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(421397943000000080)) {
-        static_assert(421397943000000080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(262160)) {
+        static_assert(262160 == static_cast<uint64_t>(
             Key::kFloat16D128KeyListValueList));
         namespace chosen = incre_flash_attention_d128_key_list_value_list;
         chosen::IncreFlashAttentionKernel<half> kernel;
@@ -136,71 +136,71 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-    if (TILING_KEY_IS(21904911100000081)) {
-        static_assert(21904911100000081 == static_cast<uint64_t>(
+    if (TILING_KEY_IS(17)) {
+        static_assert(17 == static_cast<uint64_t>(
             Key::kBfloat16D128));
         namespace chosen = incre_flash_attention_d128;
         chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(21904911100001081)) {
-        static_assert(21904911100001081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(273)) {
+        static_assert(273 == static_cast<uint64_t>(
             Key::kBfloat16D128AttnMask));
         namespace chosen = incre_flash_attention_d128_attn_mask;
         chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, attn_mask, actual_seq_lengths, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100002081)) {
-        static_assert(21904911100002081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(529)) {
+        static_assert(529 == static_cast<uint64_t>(
             Key::kBfloat16D128PseShift));
         namespace chosen = incre_flash_attention_d128_pse_shift;
         chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, pse_shift, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100004081)) {
-        static_assert(21904911100004081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(1041)) {
+        static_assert(1041 == static_cast<uint64_t>(
             Key::kBfloat16D128QuantScale2));
         namespace chosen = incre_flash_attention_d128_quant_scale2;
         chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100012081)) {
-        static_assert(21904911100012081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(3089)) {
+        static_assert(3089 == static_cast<uint64_t>(
             Key::kBfloat16D128QuantScale2QuantOffset2));
         namespace chosen = incre_flash_attention_d128_quant_scale2_quant_offset2;
         chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, quant_offset2,
             attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100016081)) {
-        static_assert(21904911100016081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(4113)) {
+        static_assert(4113 == static_cast<uint64_t>(
             Key::kBfloat16D128AntiquantScale));
         namespace chosen = incre_flash_attention_d128_antiquant_scale;
         chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100048081)) {
-        static_assert(21904911100048081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(12305)) {
+        static_assert(12305 == static_cast<uint64_t>(
             Key::kBfloat16D128AntiquantScaleAntiquantOffset));
         namespace chosen = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
         chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, antiquant_offset,
             attention_out, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(185486996900064081)) {
-        static_assert(185486996900064081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(16401)) {
+        static_assert(16401 == static_cast<uint64_t>(
             Key::kBfloat16D128BlockTable));
         namespace chosen = incre_flash_attention_d128_block_table;
         chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, block_table, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(21904911100128081)) {
-        static_assert(21904911100128081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(32785)) {
+        static_assert(32785 == static_cast<uint64_t>(
             Key::kBfloat16D128KvPaddingSize));
         namespace chosen = incre_flash_attention_d128_kv_padding_size;
         chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, kv_padding_size, attention_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(421397943000000081)) {
-        static_assert(421397943000000081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(262161)) {
+        static_assert(262161 == static_cast<uint64_t>(
             Key::kBfloat16D128KeyListValueList));
         namespace chosen = incre_flash_attention_d128_key_list_value_list;
         chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;

@@ -46,7 +46,7 @@ namespace incre_flash_attention_d128_antiquant_scale_antiquant_offset {
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kRowsPerWidening = 32;  // int8 rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
@@ -455,7 +455,7 @@ private:
         CrossCoreWaitFlag(kKeyRingReady);
         WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         DataCopy(queryL1_, foldedQueryGm_,
-            Nd2NzParams(1, taskRows, tiling_.headDim, 0, kHeadDimBucket, rowFractals * kFractal, 1,
+            Nd2NzParams(1, taskRows, tiling_.headDim, 0, kPaddedHeadSize, rowFractals * kFractal, 1,
                 0));
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
@@ -465,15 +465,15 @@ private:
                 auto keyL1 = View<half>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                 // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                 WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                DataCopy(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kHeadDimBucket],
-                    Nd2NzParams(1, cols, tiling_.headDim, 0, kHeadDimBucket,
+                DataCopy(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kPaddedHeadSize],
+                    Nd2NzParams(1, cols, tiling_.headDim, 0, kPaddedHeadSize,
                         RoundUp(cols, kFractal), 1, 0));
                 SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                 WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                 {
                     auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                     auto rightL0 = View<half>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
+                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
                     const int64_t columnFractals = CeilDiv(cols, kFractal);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
@@ -486,7 +486,7 @@ private:
                     SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
+                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     leftL0Slot_ ^= 1;
                 }
@@ -529,8 +529,8 @@ private:
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and
                     // L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    DataCopy(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket],
-                        Nd2NzParams(1, depth, tiling_.headDim, 0, kHeadDimBucket,
+                    DataCopy(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize],
+                        Nd2NzParams(1, depth, tiling_.headDim, 0, kPaddedHeadSize,
                             RoundUp(depth, kFractal), 1, 0));
                     SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
@@ -538,7 +538,7 @@ private:
                         auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         auto rightL0 = View<half>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
-                        const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
+                        const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
                             LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
@@ -555,11 +555,11 @@ private:
                         SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         // from 10 fractals on the cube itself accumulates products in order
-                        if (rowFractals * kFractal * kHeadDimBucket < 10 * kFractal * kFractal) {
+                        if (rowFractals * kFractal * kPaddedHeadSize < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
                         Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, kHeadDimBucket, depth, 0, false,
+                            MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
                                 k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
@@ -570,9 +570,9 @@ private:
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kHeadDimBucket], outL0,
-                    FixpipeParamsV220(kHeadDimBucket, taskRows, rowFractals * kFractal,
-                        kHeadDimBucket, false));
+                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], outL0,
+                    FixpipeParamsV220(kPaddedHeadSize, taskRows, rowFractals * kFractal,
+                        kPaddedHeadSize, false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
             }
@@ -643,7 +643,7 @@ private:
     {
         Duplicate(rowMax_, float(kLowest), rows);
         Duplicate(rowSum_, float(0), rows);
-        Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
+        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
     }
 
     // One tile of key from int8 to float16, for the cube to load. Before the first, the query rows
@@ -721,7 +721,7 @@ private:
                 DataCopyPad(foldedQueryGm_[(rowBegin + r0) * 128], queryFolded_,
                     DataCopyExtParams(chunk, tiling_.headDim * 2,
                         (128 - RoundUp(tiling_.headDim, 16)) / 16,
-                        (kHeadDimBucket - tiling_.headDim) * 2, 0));
+                        (kPaddedHeadSize - tiling_.headDim) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
                 // shift = factor * sum(folded * offset)
                 PipeBarrier<PIPE_V>();
@@ -764,10 +764,10 @@ private:
             Cast(wideRows_, int8Rows_, RoundMode::CAST_NONE, count * 128);
             SetFlag<HardEvent::V_MTE3>(kWideRowsReady);
             WaitFlag<HardEvent::V_MTE3>(kWideRowsReady);
-            DataCopyPad(keyRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket], wideRows_,
+            DataCopyPad(keyRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows_,
                 DataCopyExtParams(count, tiling_.headDim * 2,
                     (128 - RoundUp(tiling_.headDim, 16)) / 16,
-                    (kHeadDimBucket - tiling_.headDim) * 2, 0));
+                    (kPaddedHeadSize - tiling_.headDim) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
             SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         }
@@ -912,10 +912,10 @@ private:
             Cast(wideRows_, int8Rows_, RoundMode::CAST_NONE, count * 128);
             SetFlag<HardEvent::V_MTE3>(kWideRowsReady);
             WaitFlag<HardEvent::V_MTE3>(kWideRowsReady);
-            DataCopyPad(valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket], wideRows_,
+            DataCopyPad(valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows_,
                 DataCopyExtParams(count, tiling_.headDim * 2,
                     (128 - RoundUp(tiling_.headDim, 16)) / 16,
-                    (kHeadDimBucket - tiling_.headDim) * 2, 0));
+                    (kPaddedHeadSize - tiling_.headDim) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
             SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         }
@@ -935,23 +935,23 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree);
             DataCopyPad(partial_,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kHeadDimBucket],
-                DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
+                DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
             Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
                 BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kHeadDimBucket + d0], accumulator_[r0 * kHeadDimBucket + d0],
-                    rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kPaddedHeadSize + d0],
+                    accumulator_[r0 * kPaddedHeadSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], partial_,
-                chunk * kHeadDimBucket);
+            Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial_,
+                chunk * kPaddedHeadSize);
             SetFlag<HardEvent::V_MTE2>(kPartialFree);
         }
     }
@@ -964,22 +964,22 @@ private:
             // accumulator = accumulator + rowSum * offset
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
-                Adds(channelRows_[row * kHeadDimBucket], valueOffset_, float(0), kHeadDimBucket);
+                Adds(channelRows_[row * kPaddedHeadSize], valueOffset_, float(0), kPaddedHeadSize);
             }
             Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                 Mul(channelRows_[d0], channelRows_[d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], channelRows_,
-                chunk * kHeadDimBucket);
+            Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize],
+                channelRows_, chunk * kPaddedHeadSize);
             // accumulator = accumulator * scale
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
-                Mul(accumulator_[(r0 + row) * kHeadDimBucket],
-                    accumulator_[(r0 + row) * kHeadDimBucket], valueScale_, kHeadDimBucket);
+                Mul(accumulator_[(r0 + row) * kPaddedHeadSize],
+                    accumulator_[(r0 + row) * kPaddedHeadSize], valueScale_, kPaddedHeadSize);
             }
         }
     }
@@ -998,22 +998,22 @@ private:
                 PipeBarrier<PIPE_V>();
                 Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kHeadDimBucket + d0],
-                        accumulator_[r0 * kHeadDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
+                    Div(accumulator_[r0 * kPaddedHeadSize + d0],
+                        accumulator_[r0 * kPaddedHeadSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
                 }
                 WaitFlag<HardEvent::MTE3_V>(kResultFree);
                 PipeBarrier<PIPE_V>();
-                Cast(result_, accumulator_[r0 * kHeadDimBucket], RoundMode::CAST_RINT,
-                    chunk * kHeadDimBucket);
+                Cast(result_, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
+                    chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady);
                 DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
                     result_,
                     DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
+                        (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
                         (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
@@ -1034,9 +1034,9 @@ private:
                 DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-                DataCopyPad(partialOutGm_[partialRow * kHeadDimBucket],
-                    accumulator_[r0 * kHeadDimBucket],
-                    DataCopyExtParams(chunk, kHeadDimBucket * 4, 0, 0, 0));
+                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize],
+                    accumulator_[r0 * kPaddedHeadSize],
+                    DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
             }
         }
     }
@@ -1057,7 +1057,7 @@ private:
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            Duplicate(accumulator_, float(0), chunk * kHeadDimBucket);
+            Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
                 DataCopyPad(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
@@ -1066,8 +1066,8 @@ private:
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
                 WaitFlag<HardEvent::V_MTE2>(kPartialFree);
                 DataCopyPad(partial_,
-                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kHeadDimBucket],
-                    DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                    DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                     DataCopyPadExtParams<float>());
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -1086,36 +1086,36 @@ private:
                 Mul(partSum_, partSum_, partMax_, chunk * 8);
                 PipeBarrier<PIPE_V>();
                 Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
-                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                     Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
                 }
-                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                     Mul(partial_[d0], partial_[d0], partMax_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
                 }
                 PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial_, chunk * kHeadDimBucket);
+                Add(accumulator_, accumulator_, partial_, chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE2>(kPartialFree);
                 SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE3_V>(kResultFree);
             PipeBarrier<PIPE_V>();
-            Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
+            Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
             SetFlag<HardEvent::V_MTE3>(kResultReady);
             WaitFlag<HardEvent::V_MTE3>(kResultReady);
             DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
                 + head * tiling_.attentionOutStrideN],
                 result_,
                 DataCopyExtParams(chunk, tiling_.headDim * 2,
-                    (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
+                    (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
                     (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kResultFree);
             SetFlag<HardEvent::MTE3_V>(kRowMaxFree);

@@ -43,7 +43,7 @@ namespace incre_flash_attention_d128_block_table {
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
@@ -406,7 +406,7 @@ private:
                 {
                     auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                     auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
+                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
                     const int64_t columnFractals = CeilDiv(cols, kFractal);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
@@ -419,7 +419,7 @@ private:
                     SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
+                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     leftL0Slot_ ^= 1;
                 }
@@ -492,7 +492,7 @@ private:
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
-                        const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
+                        const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
                             LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
@@ -509,11 +509,11 @@ private:
                         SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         // from 10 fractals on the cube itself accumulates products in order
-                        if (rowFractals * kFractal * kHeadDimBucket < 10 * kFractal * kFractal) {
+                        if (rowFractals * kFractal * kPaddedHeadSize < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
                         Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, kHeadDimBucket, depth, 0, false,
+                            MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
                                 k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
@@ -524,9 +524,9 @@ private:
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kHeadDimBucket], outL0,
-                    FixpipeParamsV220(kHeadDimBucket, taskRows, rowFractals * kFractal,
-                        kHeadDimBucket, false));
+                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], outL0,
+                    FixpipeParamsV220(kPaddedHeadSize, taskRows, rowFractals * kFractal,
+                        kPaddedHeadSize, false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
             }
@@ -542,7 +542,7 @@ private:
     {
         Duplicate(rowMax_, float(kLowest), rows);
         Duplicate(rowSum_, float(0), rows);
-        Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
+        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
@@ -651,23 +651,23 @@ private:
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             DataCopyPad(partial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kHeadDimBucket],
-                DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
+                DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
                 BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kHeadDimBucket + d0], accumulator_[r0 * kHeadDimBucket + d0],
-                    rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kPaddedHeadSize + d0],
+                    accumulator_[r0 * kPaddedHeadSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], partial,
-                chunk * kHeadDimBucket);
+            Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
+                chunk * kPaddedHeadSize);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             partialSlot_ ^= 1;
         }
@@ -687,23 +687,23 @@ private:
                 PipeBarrier<PIPE_V>();
                 Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kHeadDimBucket + d0],
-                        accumulator_[r0 * kHeadDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
+                    Div(accumulator_[r0 * kPaddedHeadSize + d0],
+                        accumulator_[r0 * kPaddedHeadSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
                 }
                 auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_[r0 * kHeadDimBucket], RoundMode::CAST_RINT,
-                    chunk * kHeadDimBucket);
+                Cast(result, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
+                    chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
                     result,
                     DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
+                        (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
                         (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;
@@ -727,9 +727,9 @@ private:
                 DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                DataCopyPad(partialOutGm_[partialRow * kHeadDimBucket],
-                    accumulator_[r0 * kHeadDimBucket],
-                    DataCopyExtParams(chunk, kHeadDimBucket * 4, 0, 0, 0));
+                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize],
+                    accumulator_[r0 * kPaddedHeadSize],
+                    DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
                 leavingMaxSlot_ ^= 1;
             }
         }
@@ -751,7 +751,7 @@ private:
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            Duplicate(accumulator_, float(0), chunk * kHeadDimBucket);
+            Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
@@ -766,8 +766,8 @@ private:
                         DataCopyPadExtParams<float>());
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                     DataCopyPad(partial,
-                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kHeadDimBucket],
-                        DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                        DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                         DataCopyPadExtParams<float>());
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -786,16 +786,18 @@ private:
                     Mul(partSum, partSum, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                         Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
+                                1));
                     }
-                    for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                         Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
+                                1));
                     }
                     PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kHeadDimBucket);
+                    Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
                     SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                     partialSlot_ ^= 1;
                 }
@@ -805,22 +807,22 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
             {
                 auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
+                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
                     result,
                     DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
+                        (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
                         (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;

@@ -37,24 +37,24 @@ extern "C" __global__ __aicore__ void nsa_compress_attention_custom(GM_ADDR quer
     using Key = NsaCompressAttentionTilingKey;  // CANN's build reads keys as numbers, no names
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-    if (TILING_KEY_IS(274752041900000080)) {
-        static_assert(274752041900000080 == static_cast<uint64_t>(
+    if (TILING_KEY_IS(2064)) {
+        static_assert(2064 == static_cast<uint64_t>(
             Key::kFloat16D128E128));
         namespace chosen = nsa_compress_attention_d128_e128;
         chosen::NsaCompressAttentionKernel<half> kernel;
         kernel.Run(query, key, value, actual_seq_qlen, actual_cmp_seq_kvlen, actual_sel_seq_kvlen,
             attention_out, topk_indices_out, softmax_max_out, softmax_sum_out, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(274752041900001080)) {
-        static_assert(274752041900001080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(34832)) {
+        static_assert(34832 == static_cast<uint64_t>(
             Key::kFloat16D128E128TopkMask));
         namespace chosen = nsa_compress_attention_d128_e128_topk_mask;
         chosen::NsaCompressAttentionKernel<half> kernel;
         kernel.Run(query, key, value, topk_mask, actual_seq_qlen, actual_cmp_seq_kvlen,
             actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out, softmax_sum_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(274752041900002080)) {
-        static_assert(274752041900002080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(67600)) {
+        static_assert(67600 == static_cast<uint64_t>(
             Key::kFloat16D128E128AttenMask));
         namespace chosen = nsa_compress_attention_d128_e128_atten_mask;
         chosen::NsaCompressAttentionKernel<half> kernel;
@@ -64,24 +64,24 @@ extern "C" __global__ __aicore__ void nsa_compress_attention_custom(GM_ADDR quer
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-    if (TILING_KEY_IS(274752041900000081)) {
-        static_assert(274752041900000081 == static_cast<uint64_t>(
+    if (TILING_KEY_IS(2065)) {
+        static_assert(2065 == static_cast<uint64_t>(
             Key::kBfloat16D128E128));
         namespace chosen = nsa_compress_attention_d128_e128;
         chosen::NsaCompressAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, actual_seq_qlen, actual_cmp_seq_kvlen, actual_sel_seq_kvlen,
             attention_out, topk_indices_out, softmax_max_out, softmax_sum_out, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(274752041900001081)) {
-        static_assert(274752041900001081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(34833)) {
+        static_assert(34833 == static_cast<uint64_t>(
             Key::kBfloat16D128E128TopkMask));
         namespace chosen = nsa_compress_attention_d128_e128_topk_mask;
         chosen::NsaCompressAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, topk_mask, actual_seq_qlen, actual_cmp_seq_kvlen,
             actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out, softmax_sum_out,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(274752041900002081)) {
-        static_assert(274752041900002081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(67601)) {
+        static_assert(67601 == static_cast<uint64_t>(
             Key::kBfloat16D128E128AttenMask));
         namespace chosen = nsa_compress_attention_d128_e128_atten_mask;
         chosen::NsaCompressAttentionKernel<bfloat16_t> kernel;

@@ -47,10 +47,10 @@ namespace nsa_compress_attention_d128_e128_atten_mask {
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
+constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
@@ -467,7 +467,7 @@ private:
                 {
                     auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                     auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
+                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
                     const int64_t columnFractals = CeilDiv(cols, kFractal);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
@@ -480,7 +480,7 @@ private:
                     SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
+                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     leftL0Slot_ ^= 1;
                 }
@@ -514,7 +514,7 @@ private:
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kBaseN) {
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kBaseN) {
                 const int64_t width = kBaseN;
                 auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
@@ -575,8 +575,8 @@ private:
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kValueDimBucket + d0], outL0,
-                    FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kValueDimBucket,
+                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize + d0], outL0,
+                    FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kPaddedValueSize,
                         false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
@@ -624,7 +624,7 @@ private:
                 {
                     auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                     auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
+                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
                     const int64_t columnFractals = CeilDiv(cols, kFractal);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
@@ -637,7 +637,7 @@ private:
                     SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
+                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     leftL0Slot_ ^= 1;
                 }
@@ -719,7 +719,7 @@ private:
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
-            Duplicate(accumulator_, float(0), rows * kValueDimBucket);
+            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
         }
     }
 
@@ -854,23 +854,23 @@ private:
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             DataCopyPad(partial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kValueDimBucket],
-                DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
+                DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
                 BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kValueDimBucket + d0],
-                    accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kPaddedValueSize + d0],
+                    accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kValueDimBucket], accumulator_[r0 * kValueDimBucket], partial,
-                chunk * kValueDimBucket);
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
+                chunk * kPaddedValueSize);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             partialSlot_ ^= 1;
         }
@@ -954,16 +954,16 @@ private:
             PipeBarrier<PIPE_V>();
             Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                Div(accumulator_[r0 * kValueDimBucket + d0],
-                    accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                Div(accumulator_[r0 * kPaddedValueSize + d0],
+                    accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
-            Cast(result, accumulator_[r0 * kValueDimBucket], RoundMode::CAST_RINT,
-                chunk * kValueDimBucket);
+            Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                chunk * kPaddedValueSize);
             SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             if (heads == 1) {
@@ -973,7 +973,7 @@ private:
                     + head * tiling_.attentionOutStrideN],
                     result,
                     DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                        (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                        (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                         (tiling_.attentionOutStrideS - tiling_.valueDim) * 2, 0));
             } else {
                 for (int64_t row = 0; row < chunk; ++row) {
@@ -982,7 +982,7 @@ private:
                     DataCopyPad(
                         attentionOutGm_[(firstToken + queryIndex) * tiling_.attentionOutStrideS
                         + head * tiling_.attentionOutStrideN],
-                        result[row * kValueDimBucket],
+                        result[row * kPaddedValueSize],
                         DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
                 }
             }

@@ -7,12 +7,12 @@
 
 // The kernels by their tiling keys.
 enum class NsaCompressAttentionTilingKey : uint64_t {
-    kFloat16D128E128 = 274752041900000080,
-    kFloat16D128E128TopkMask = 274752041900001080,
-    kFloat16D128E128AttenMask = 274752041900002080,
-    kBfloat16D128E128 = 274752041900000081,
-    kBfloat16D128E128TopkMask = 274752041900001081,
-    kBfloat16D128E128AttenMask = 274752041900002081,
+    kFloat16D128E128 = 2064,
+    kFloat16D128E128TopkMask = 34832,
+    kFloat16D128E128AttenMask = 67600,
+    kBfloat16D128E128 = 2065,
+    kBfloat16D128E128TopkMask = 34833,
+    kBfloat16D128E128AttenMask = 67601,
 };
 
 struct NsaCompressAttentionTiling {

@@ -32,8 +32,8 @@ extern "C" __global__ __aicore__ void relay_attention_custom(GM_ADDR query, GM_A
     using Key = RelayAttentionTilingKey;  // CANN's build reads keys as numbers, no names
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-    if (TILING_KEY_IS(80)) {
-        static_assert(80 == static_cast<uint64_t>(
+    if (TILING_KEY_IS(16)) {
+        static_assert(16 == static_cast<uint64_t>(
             Key::kFloat16D128));
         namespace chosen = relay_attention_d128;
         chosen::RelayAttentionKernel<half> kernel;
@@ -42,8 +42,8 @@ extern "C" __global__ __aicore__ void relay_attention_custom(GM_ADDR query, GM_A
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-    if (TILING_KEY_IS(81)) {
-        static_assert(81 == static_cast<uint64_t>(
+    if (TILING_KEY_IS(17)) {
+        static_assert(17 == static_cast<uint64_t>(
             Key::kBfloat16D128));
         namespace chosen = relay_attention_d128;
         chosen::RelayAttentionKernel<bfloat16_t> kernel;

@@ -49,7 +49,7 @@ namespace relay_attention_d128 {
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
@@ -256,8 +256,8 @@ public:
 private:
     __aicore__ inline void RunCube()
     {
-        const Segment keySegment = KeySegment();
-        const Segment keyShareSegment = KeyShareSegment();
+        const StageOperands keyOperands = KeyOperands();
+        const StageOperands keyShareOperands = KeyShareOperands();
         for (int32_t slot = 0; slot < 2; ++slot) {
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
@@ -295,11 +295,11 @@ private:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(keySegment, kvHead, taskRows, rowFractals, keyEnd, firstTile, tile);
+                    ScoreTile(keyOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile, tile);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(keySegment, kvHead, taskRows, rowFractals, keyEnd, firstTile,
+                    WeightedTile(keyOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
                         tile);
                 }
             }
@@ -345,12 +345,12 @@ private:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(keyShareSegment, kvHead, taskRows, rowFractals, keyEnd, firstTile,
+                    ScoreTile(keyShareOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
                         tile);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(keyShareSegment, kvHead, taskRows, rowFractals, keyEnd, firstTile,
+                    WeightedTile(keyShareOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
                         tile);
                 }
             }
@@ -369,8 +369,8 @@ private:
 
     __aicore__ inline void RunVector()
     {
-        const Segment keySegment = KeySegment();
-        const Segment keyShareSegment = KeyShareSegment();
+        const StageOperands keyOperands = KeyOperands();
+        const StageOperands keyShareOperands = KeyShareOperands();
         for (int32_t slot = 0; slot < 2; ++slot) {
             SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
@@ -406,11 +406,11 @@ private:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(keySegment, keyEnd, firstTile, tile, rowBegin, rows);
+                    SoftmaxTile(keyOperands, keyEnd, firstTile, tile, rowBegin, rows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    UpdateTile(keySegment, tile, rowBegin, rows);
+                    UpdateTile(keyOperands, tile, rowBegin, rows);
                 }
             }
             SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
@@ -454,11 +454,11 @@ private:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(keyShareSegment, keyEnd, firstTile, tile, rowBegin, rows);
+                    SoftmaxTile(keyShareOperands, keyEnd, firstTile, tile, rowBegin, rows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    UpdateTile(keyShareSegment, tile, rowBegin, rows);
+                    UpdateTile(keyShareOperands, tile, rowBegin, rows);
                 }
             }
             SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
@@ -478,8 +478,8 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
     }
 
-    // What the stages of the attentions that are merged differ in.
-    struct Segment {
+    // What the functions that stages of several attentions share take from each.
+    struct StageOperands {
         const GlobalTensor<T> &keyGm;
         const GlobalTensor<float> &scoreRingGm;  // ring of score tiles, cube to vector
         const GlobalTensor<T> &probRingGm;  // ring of probability tiles, vector to cube
@@ -496,7 +496,7 @@ private:
     };
 
     // Those of the attention over key.
-    __aicore__ inline Segment KeySegment()
+    __aicore__ inline StageOperands KeyOperands()
     {
         return {
             keyGm_, scoreRingKeyGm_, probRingKeyGm_, valueGm_, outRingKeyGm_,
@@ -507,7 +507,7 @@ private:
     }
 
     // Those of the attention over keyShare.
-    __aicore__ inline Segment KeyShareSegment()
+    __aicore__ inline StageOperands KeyShareOperands()
     {
         return {
             keyShareGm_, scoreRingKeyShareGm_, probRingKeyShareGm_, valueShareGm_,
@@ -530,13 +530,13 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Segment &segment, int64_t kvHead, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
+    __aicore__ inline void ScoreTile(const StageOperands &operands, int64_t kvHead,
+        int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        const int64_t keyTile = kvHead * segment.keyStrideK + firstKey * segment.keyStrideT;
+        const int64_t keyTile = kvHead * operands.keyStrideK + firstKey * operands.keyStrideT;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
             auto scoreL0 = View<float>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
@@ -545,15 +545,15 @@ private:
                 auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                 // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                 WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                if (segment.keyStrideT <= 65535) {
-                    DataCopy(keyL1, segment.keyGm[keyTile + n0 * segment.keyStrideT],
-                        Nd2NzParams(1, cols, tiling_.headDim, 0, segment.keyStrideT,
+                if (operands.keyStrideT <= 65535) {
+                    DataCopy(keyL1, operands.keyGm[keyTile + n0 * operands.keyStrideT],
+                        Nd2NzParams(1, cols, tiling_.headDim, 0, operands.keyStrideT,
                             RoundUp(cols, kFractal), 1, 0));
                 } else {
                     for (int64_t row = 0; row < cols; ++row) {
                         DataCopy(keyL1[row * kFractal],
-                            segment.keyGm[keyTile + n0 * segment.keyStrideT
-                                + row * segment.keyStrideT],
+                            operands.keyGm[keyTile + n0 * operands.keyStrideT
+                                + row * operands.keyStrideT],
                             Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
                                 RoundUp(cols, kFractal), 1, 0));
                     }
@@ -563,7 +563,7 @@ private:
                 {
                     auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                     auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
+                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
                     const int64_t columnFractals = CeilDiv(cols, kFractal);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
@@ -576,7 +576,7 @@ private:
                     SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
+                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     leftL0Slot_ ^= 1;
                 }
@@ -586,30 +586,30 @@ private:
             SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
             WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
             Fixpipe<float, float, CFG_ROW_MAJOR>(
-                segment.scoreRingGm[slot * segment.rowsPerTask * kTileKeys + n0], scoreL0,
+                operands.scoreRingGm[slot * operands.rowsPerTask * kTileKeys + n0], scoreL0,
                 FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
                     kTileKeys, false));
             SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
             scoreL0Slot_ ^= 1;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(segment.scoreRingReady);
+        CrossCoreSetFlag<2, PIPE_FIX>(operands.scoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Segment &segment, int64_t kvHead, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
+    __aicore__ inline void WeightedTile(const StageOperands &operands, int64_t kvHead,
+        int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        const int64_t valueTile = kvHead * segment.valueStrideK + firstKey * segment.valueStrideT;
-        CrossCoreWaitFlag(segment.probRingReady);
+        const int64_t valueTile = kvHead * operands.valueStrideK + firstKey * operands.valueStrideT;
+        CrossCoreWaitFlag(operands.probRingReady);
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, segment.probRingGm[slot * segment.rowsPerTask * kTileKeys],
+            DataCopy(probL1, operands.probRingGm[slot * operands.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kBaseN) {
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kBaseN) {
                 const int64_t width = kBaseN;
                 auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
@@ -619,16 +619,16 @@ private:
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and
                     // L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    if (segment.valueStrideT <= 65535) {
+                    if (operands.valueStrideT <= 65535) {
                         DataCopy(valueL1,
-                            segment.valueGm[valueTile + k0 * segment.valueStrideT + d0],
+                            operands.valueGm[valueTile + k0 * operands.valueStrideT + d0],
                             Nd2NzParams(1, depth, MinOf(width, tiling_.headDim - d0), 0,
-                                segment.valueStrideT, RoundUp(depth, kFractal), 1, 0));
+                                operands.valueStrideT, RoundUp(depth, kFractal), 1, 0));
                     } else {
                         for (int64_t row = 0; row < depth; ++row) {
                             DataCopy(valueL1[row * kFractal],
-                                segment.valueGm[valueTile + k0 * segment.valueStrideT + d0
-                                    + row * segment.valueStrideT],
+                                operands.valueGm[valueTile + k0 * operands.valueStrideT + d0
+                                    + row * operands.valueStrideT],
                                 Nd2NzParams(1, 1, MinOf(width, tiling_.headDim - d0), 0,
                                     MinOf(width, tiling_.headDim - d0), RoundUp(depth, kFractal), 1,
                                     0));
@@ -671,8 +671,8 @@ private:
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    segment.outRingGm[slot * segment.rowsPerTask * kHeadDimBucket + d0], outL0,
-                    FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kHeadDimBucket,
+                    operands.outRingGm[slot * operands.rowsPerTask * kPaddedHeadSize + d0], outL0,
+                    FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kPaddedHeadSize,
                         false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
@@ -680,7 +680,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ ^= 1;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(segment.outRingReady);
+        CrossCoreSetFlag<2, PIPE_FIX>(operands.outRingReady);
     }
 
     // Query rows of the task from global memory to L1.
@@ -704,23 +704,23 @@ private:
     {
         Duplicate(rowMax_, float(kLowest), rows);
         Duplicate(rowSum_, float(0), rows);
-        Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
+        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Segment &segment, int64_t keyEnd, int64_t firstTile,
-        int64_t tile, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const StageOperands &operands, int64_t keyEnd,
+        int64_t firstTile, int64_t tile, int64_t rowBegin, int64_t rows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        CrossCoreWaitFlag(segment.scoreRingReady);
+        CrossCoreWaitFlag(operands.scoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             DataCopyPad(score,
-                segment.scoreRingGm[(slot * segment.rowsPerTask + rowBegin + r0) * kTileKeys],
+                operands.scoreRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
                 DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                 DataCopyPadExtParams<float>());
@@ -791,7 +791,7 @@ private:
                 SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                 DataCopyPad(
-                    segment.probRingGm[(slot * segment.rowsPerTask + rowBegin + r0) * kTileKeys],
+                    operands.probRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
                     prob,
                     DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
                         (kTileKeys - keys) * 2, 0));
@@ -801,37 +801,37 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
-        CrossCoreSetFlag<2, PIPE_MTE3>(segment.probRingReady);
+        CrossCoreSetFlag<2, PIPE_MTE3>(operands.probRingReady);
     }
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(const Segment &segment, int64_t tile, int64_t rowBegin,
+    __aicore__ inline void UpdateTile(const StageOperands &operands, int64_t tile, int64_t rowBegin,
         int64_t rows)
     {
         const int64_t slot = tile % kRing;
-        CrossCoreWaitFlag(segment.outRingReady);
+        CrossCoreWaitFlag(operands.outRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             DataCopyPad(partial,
-                segment.outRingGm[(slot * segment.rowsPerTask + rowBegin + r0) * kHeadDimBucket],
-                DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                operands.outRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
+                DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
                 BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kHeadDimBucket + d0], accumulator_[r0 * kHeadDimBucket + d0],
-                    rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kPaddedHeadSize + d0],
+                    accumulator_[r0 * kPaddedHeadSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], partial,
-                chunk * kHeadDimBucket);
+            Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
+                chunk * kPaddedHeadSize);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             partialSlot_ ^= 1;
         }
@@ -858,9 +858,9 @@ private:
             DataCopyPad(partialSumKeyGm_[partialRow * 8], leavingSum,
                 DataCopyExtParams(chunk, 32, 0, 0, 0));
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-            DataCopyPad(partialOutKeyGm_[partialRow * kHeadDimBucket],
-                accumulator_[r0 * kHeadDimBucket],
-                DataCopyExtParams(chunk, kHeadDimBucket * 4, 0, 0, 0));
+            DataCopyPad(partialOutKeyGm_[partialRow * kPaddedHeadSize],
+                accumulator_[r0 * kPaddedHeadSize],
+                DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
             leavingMaxSlot_ ^= 1;
         }
     }
@@ -871,7 +871,7 @@ private:
         if (rows > 0) {
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
-            Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
         }
     }
 
@@ -898,9 +898,9 @@ private:
                     DataCopyExtParams(1, 32, 0, 0, 0));
                 DataCopyPad(partialSumKeyShareGm_[partialRow * 8], leavingSum[row * 8],
                     DataCopyExtParams(1, 32, 0, 0, 0));
-                DataCopyPad(partialOutKeyShareGm_[partialRow * kHeadDimBucket],
-                    accumulator_[r0 * kHeadDimBucket + row * kHeadDimBucket],
-                    DataCopyExtParams(1, kHeadDimBucket * 4, 0, 0, 0));
+                DataCopyPad(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
+                    accumulator_[r0 * kPaddedHeadSize + row * kPaddedHeadSize],
+                    DataCopyExtParams(1, kPaddedHeadSize * 4, 0, 0, 0));
             }
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             leavingMaxSlot_ ^= 1;
@@ -923,7 +923,7 @@ private:
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            Duplicate(accumulator_, float(0), chunk * kHeadDimBucket);
+            Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splitsKey; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
@@ -938,8 +938,8 @@ private:
                         DataCopyPadExtParams<float>());
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                     DataCopyPad(partial,
-                        partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kHeadDimBucket],
-                        DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                        partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                        DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                         DataCopyPadExtParams<float>());
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -958,16 +958,18 @@ private:
                     Mul(partSum, partSum, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                         Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
+                                1));
                     }
-                    for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                         Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
+                                1));
                     }
                     PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kHeadDimBucket);
+                    Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
                     SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                     partialSlot_ ^= 1;
                 }
@@ -992,8 +994,8 @@ private:
                         WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                         DataCopyPad(partial,
                             partialOutKeyShareGm_[(part * tiling_.rowTotal
-                                + firstRow) * kHeadDimBucket],
-                            DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                                + firstRow) * kPaddedHeadSize],
+                            DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                             DataCopyPadExtParams<float>());
                         SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                         // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -1011,19 +1013,19 @@ private:
                         Mul(partSum, partSum, partMax, chunk * 8);
                         PipeBarrier<PIPE_V>();
                         Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                        for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                             Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes,
                                 chunk,
-                                BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8,
-                                    1));
+                                BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8,
+                                    kPaddedHeadSize / 8, 1));
                         }
-                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                        for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                             Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                                BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8,
-                                    1));
+                                BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8,
+                                    kPaddedHeadSize / 8, 1));
                         }
                         PipeBarrier<PIPE_V>();
-                        Add(accumulator_, accumulator_, partial, chunk * kHeadDimBucket);
+                        Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
                         SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                         partialSlot_ ^= 1;
                     }
@@ -1034,19 +1036,19 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
             {
                 auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
+                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result,
                     DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (kHeadDimBucket - RoundUp(tiling_.headDim, 16)) / 16,
+                        (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
                         (tiling_.outStrideN - tiling_.headDim) * 2, 0));
                 resultSlot_ ^= 1;
             }

@@ -7,8 +7,8 @@
 
 // The kernels by their tiling keys.
 enum class RelayAttentionTilingKey : uint64_t {
-    kFloat16D128 = 80,
-    kBfloat16D128 = 81,
+    kFloat16D128 = 16,
+    kBfloat16D128 = 17,
 };
 
 struct RelayAttentionTiling {

@@ -595,7 +595,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
+    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -620,10 +620,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 1, 0, 0};
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI, 1, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
+    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -648,7 +648,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 1, 0, 0};
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM, 1, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM
@@ -1053,7 +1053,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
+    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1078,10 +1078,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 1, 0, 0};
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI, 1, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
+    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1106,7 +1106,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 1, 1, 0};
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM, 1, 0, 0, 1, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM

@@ -24,8 +24,8 @@
 #include "self_attention_d128_e128_key_value_clampType_MIN_MAX.h"
 #include "self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
 #include "self_attention_d128_e128.h"
-#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI.h"
-#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM.h"
+#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI.h"
+#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM.h"
 #include "self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM.h"
 #include "self_attention_d128_e128_key_value_maskType_NORM_COMPRESS.h"
 #include "self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
@@ -43,8 +43,8 @@
 #include "self_attention_d128_e128_key_value_clampType_MIN_MAX.h"
 #include "self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
 #include "self_attention_d128_e128.h"
-#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI.h"
-#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM.h"
+#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI.h"
+#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM.h"
 #include "self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM.h"
 #include "self_attention_d128_e128_key_value_maskType_NORM_COMPRESS.h"
 #include "self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
@@ -76,125 +76,125 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     GM_ADDR cacheKOnly = OnlyTensor(cacheK);
     GM_ADDR cacheVOnly = OnlyTensor(cacheV);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-    if (TILING_KEY_IS(385801121600003080)) {
-        static_assert(385801121600003080 == static_cast<uint64_t>(
+    if (TILING_KEY_IS(100368)) {
+        static_assert(100368 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValue));
         namespace chosen = self_attention_d128_e128_key_value;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(64595551100007080)) {
-        static_assert(64595551100007080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(15655156025360)) {
+        static_assert(15655156025360 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(274490037500011080)) {
-        static_assert(274490037500011080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(76441552912)) {
+        static_assert(76441552912 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer));
         namespace chosen = self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             batchStatus, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(405326239300019080)) {
-        static_assert(405326239300019080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(624656)) {
+        static_assert(624656 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueLogN));
         namespace chosen = self_attention_d128_e128_key_value_logN;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, logN,
             output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(252771030800003080)) {
-        static_assert(252771030800003080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(109586091706384)) {
+        static_assert(109586091706384 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM));
         namespace chosen =
             self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(107688706400003080)) {
-        static_assert(107688706400003080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(18974736)) {
+        static_assert(18974736 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueClampTypeMINMAX));
         namespace chosen = self_attention_d128_e128_key_value_clampType_MIN_MAX;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(141286857800004080)) {
-        static_assert(141286857800004080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(16633603164176)) {
+        static_assert(16633603164176 == static_cast<uint64_t>(
             Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM));
         namespace chosen =
             self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId,
             output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(48362329400000080)) {
-        static_assert(48362329400000080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(2064)) {
+        static_assert(2064 == static_cast<uint64_t>(
             Key::kFloat16D128E128));
         namespace chosen = self_attention_d128_e128;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(113020822100007080)) {
-        static_assert(113020822100007080 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI));
+    } else if (TILING_KEY_IS(31311840643088)) {
+        static_assert(31311840643088 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI));
         namespace chosen =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI;
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(70660474900007080)) {
-        static_assert(70660474900007080 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM));
+    } else if (TILING_KEY_IS(15658213672976)) {
+        static_assert(15658213672976 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM));
         namespace chosen =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM;
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(74364683200007080)) {
-        static_assert(74364683200007080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(15659742496784)) {
+        static_assert(15659742496784 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
         namespace chosen =
             self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(171670734100003080)) {
-        static_assert(171670734100003080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(46965467482128)) {
+        static_assert(46965467482128 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS));
         namespace chosen = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(86315166000003080)) {
-        static_assert(86315166000003080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(109586090657808)) {
+        static_assert(109586090657808 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS));
         namespace chosen = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(90451218200003080)) {
-        static_assert(90451218200003080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(4158400858128)) {
+        static_assert(4158400858128 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueKeyPaddedValuePadded));
         namespace chosen = self_attention_d128_e128_key_value_key_padded_value_padded;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(134757375400003080)) {
-        static_assert(134757375400003080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(978447337488)) {
+        static_assert(978447337488 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueQueryPadded));
         namespace chosen = self_attention_d128_e128_key_value_query_padded;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(115889443200007080)) {
-        static_assert(115889443200007080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(31310311819280)) {
+        static_assert(31310311819280 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(282588125900000080)) {
-        static_assert(282588125900000080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(688826854934544)) {
+        static_assert(688826854934544 == static_cast<uint64_t>(
             Key::kFloat16D128E128CacheKListCacheVList));
         namespace chosen = self_attention_d128_e128_cacheK_list_cacheV_list;
         chosen::SelfAttentionKernel<half> kernel;
@@ -203,125 +203,125 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-    if (TILING_KEY_IS(385801121600003081)) {
-        static_assert(385801121600003081 == static_cast<uint64_t>(
+    if (TILING_KEY_IS(100369)) {
+        static_assert(100369 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValue));
         namespace chosen = self_attention_d128_e128_key_value;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(64595551100007081)) {
-        static_assert(64595551100007081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(15655156025361)) {
+        static_assert(15655156025361 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(274490037500011081)) {
-        static_assert(274490037500011081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(76441552913)) {
+        static_assert(76441552913 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer));
         namespace chosen = self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             batchStatus, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(405326239300019081)) {
-        static_assert(405326239300019081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(624657)) {
+        static_assert(624657 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueLogN));
         namespace chosen = self_attention_d128_e128_key_value_logN;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, logN,
             output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(252771030800003081)) {
-        static_assert(252771030800003081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(109586091706385)) {
+        static_assert(109586091706385 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM));
         namespace chosen =
             self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(107688706400003081)) {
-        static_assert(107688706400003081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(18974737)) {
+        static_assert(18974737 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueClampTypeMINMAX));
         namespace chosen = self_attention_d128_e128_key_value_clampType_MIN_MAX;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(141286857800004081)) {
-        static_assert(141286857800004081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(16633603164177)) {
+        static_assert(16633603164177 == static_cast<uint64_t>(
             Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM));
         namespace chosen =
             self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId,
             output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(48362329400000081)) {
-        static_assert(48362329400000081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(2065)) {
+        static_assert(2065 == static_cast<uint64_t>(
             Key::kBfloat16D128E128));
         namespace chosen = self_attention_d128_e128;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(113020822100007081)) {
-        static_assert(113020822100007081 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI));
+    } else if (TILING_KEY_IS(31311840643089)) {
+        static_assert(31311840643089 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI));
         namespace chosen =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI;
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(70660474900007081)) {
-        static_assert(70660474900007081 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM));
+    } else if (TILING_KEY_IS(15658213672977)) {
+        static_assert(15658213672977 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM));
         namespace chosen =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM;
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(74364683200007081)) {
-        static_assert(74364683200007081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(15659742496785)) {
+        static_assert(15659742496785 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
         namespace chosen =
             self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(171670734100003081)) {
-        static_assert(171670734100003081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(46965467482129)) {
+        static_assert(46965467482129 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS));
         namespace chosen = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(86315166000003081)) {
-        static_assert(86315166000003081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(109586090657809)) {
+        static_assert(109586090657809 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS));
         namespace chosen = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(90451218200003081)) {
-        static_assert(90451218200003081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(4158400858129)) {
+        static_assert(4158400858129 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded));
         namespace chosen = self_attention_d128_e128_key_value_key_padded_value_padded;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(134757375400003081)) {
-        static_assert(134757375400003081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(978447337489)) {
+        static_assert(978447337489 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueQueryPadded));
         namespace chosen = self_attention_d128_e128_key_value_query_padded;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(115889443200007081)) {
-        static_assert(115889443200007081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(31310311819281)) {
+        static_assert(31310311819281 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(282588125900000081)) {
-        static_assert(282588125900000081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(688826854934545)) {
+        static_assert(688826854934545 == static_cast<uint64_t>(
             Key::kBfloat16D128E128CacheKListCacheVList));
         namespace chosen = self_attention_d128_e128_cacheK_list_cacheV_list;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;

@@ -519,7 +519,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             Key::kFloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
+    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -537,10 +537,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
+    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -558,7 +558,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_full_maskType_NORM
@@ -864,7 +864,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             Key::kBfloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_maskType_ALIBI
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -882,10 +882,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+            Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_maskType_NORM
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -903,7 +903,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 1, 0};
+            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_full_maskType_NORM
@@ -1244,7 +1244,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 1, 1, 0, 1, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_maskType_ALIBI_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1266,10 +1266,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1291,7 +1291,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchCcd31859MaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE

@@ -47,10 +47,10 @@ namespace self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDesca
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
+constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kTileKeys = 128;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
@@ -454,7 +454,7 @@ private:
                 {
                     auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                     auto rightL0 = View<int8_t>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kInt8Depth);
+                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kInt8Depth);
                     const int64_t columnFractals = CeilDiv(cols, kFractal);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
@@ -467,7 +467,7 @@ private:
                     SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
+                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     leftL0Slot_ ^= 1;
                 }
@@ -529,7 +529,7 @@ private:
                         auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         auto rightL0 = View<int8_t>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kInt8Depth);
-                        const int64_t columnFractals = CeilDiv(kValueDimBucket, kFractal);
+                        const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
                             LoadData(leftL0[rowGroup * depthFractals * (kFractal * kInt8Depth)],
@@ -547,11 +547,11 @@ private:
                         SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         // from 10 fractals on the cube itself accumulates products in order
-                        if (rowFractals * kFractal * kValueDimBucket < 10 * kFractal * kFractal) {
+                        if (rowFractals * kFractal * kPaddedValueSize < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
                         Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, kValueDimBucket, depth, 0, false,
+                            MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0, false,
                                 k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
@@ -562,9 +562,9 @@ private:
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kValueDimBucket], outL0,
-                    FixpipeParamsV220(kValueDimBucket, taskRows, rowFractals * kFractal,
-                        kValueDimBucket, false));
+                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], outL0,
+                    FixpipeParamsV220(kPaddedValueSize, taskRows, rowFractals * kFractal,
+                        kPaddedValueSize, false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
             }
@@ -581,7 +581,7 @@ private:
         if (rows > 0) {
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
-            Duplicate(accumulator_, float(0), rows * kValueDimBucket);
+            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
         }
     }
 
@@ -749,34 +749,34 @@ private:
                 View<int32_t>(ub_, kWholePartial + wholePartialSlot_ * kWholePartialSlot);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             DataCopyPad(wholePartial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kValueDimBucket],
-                DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
+                DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<int32_t>());
             SetFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
             WaitFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
-            Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kValueDimBucket);
+            Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             // partial = partial * step
             Brcb(rowBlocks_, step_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
                 BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                 Mul(partial[d0], partial[d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             // accumulator = accumulator * rescale + partial
             PipeBarrier<PIPE_V>();
             Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
                 BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kValueDimBucket + d0],
-                    accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kPaddedValueSize + d0],
+                    accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kValueDimBucket], accumulator_[r0 * kValueDimBucket], partial,
-                chunk * kValueDimBucket);
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
+                chunk * kPaddedValueSize);
             WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
             partialSlot_ ^= 1;
             wholePartialSlot_ ^= 1;
@@ -796,25 +796,25 @@ private:
                 PipeBarrier<PIPE_V>();
                 Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kValueDimBucket + d0],
-                        accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Div(accumulator_[r0 * kPaddedValueSize + d0],
+                        accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
                 // result = result * a factor of its head  (self_attention.py:561)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    Muls(accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
-                        accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
+                    Muls(accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
                         float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
-                        kValueDimBucket);
+                        kPaddedValueSize);
                 }
                 auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_[r0 * kValueDimBucket], RoundMode::CAST_RINT,
-                    chunk * kValueDimBucket);
+                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                    chunk * kPaddedValueSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
@@ -824,7 +824,7 @@ private:
                         + head * tiling_.outputStrideN],
                         result,
                         DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                            (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                            (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                             (tiling_.outputStrideS - tiling_.valueDim) * 2, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
@@ -832,7 +832,7 @@ private:
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                             + head * tiling_.outputStrideN],
-                            result[row * kValueDimBucket],
+                            result[row * kPaddedValueSize],
                             DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
                     }
                 }
@@ -860,10 +860,10 @@ private:
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
                     DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                        accumulator_[r0 * kValueDimBucket],
-                        DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
-                            (tiling_.queryHeads * kValueDimBucket - kValueDimBucket) * 4, 0));
+                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize],
+                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
+                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -875,9 +875,9 @@ private:
                             DataCopyExtParams(1, 32, 0, 0, 0));
                         DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                            accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
-                            DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
+                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                            accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
+                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
@@ -903,7 +903,7 @@ private:
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            Duplicate(accumulator_, float(0), chunk * kValueDimBucket);
+            Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
@@ -914,8 +914,8 @@ private:
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
                 SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
                 DataCopyPad(partial,
-                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kValueDimBucket],
-                    DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
+                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                    DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                     DataCopyPadExtParams<float>());
                 WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -934,46 +934,46 @@ private:
                 Mul(partSum, partSum, partMax, chunk * 8);
                 PipeBarrier<PIPE_V>();
                 Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                     Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                     Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
                 PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial, chunk * kValueDimBucket);
+                Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
                 partialSlot_ ^= 1;
                 partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             // result = result * a factor of its head  (self_attention.py:561)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = r0 + row;
-                Muls(accumulator_[row * kValueDimBucket], accumulator_[row * kValueDimBucket],
+                Muls(accumulator_[row * kPaddedValueSize], accumulator_[row * kPaddedValueSize],
                     float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
-                    kValueDimBucket);
+                    kPaddedValueSize);
             }
             {
                 auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kValueDimBucket);
+                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                     + head * tiling_.outputStrideN],
                     result,
                     DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                        (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                        (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                         (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;

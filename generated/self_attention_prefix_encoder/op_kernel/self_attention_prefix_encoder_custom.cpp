@@ -38,30 +38,30 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
     using Key = SelfAttentionPrefixEncoderTilingKey;
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-    if (TILING_KEY_IS(18752440100000080)) {
-        static_assert(18752440100000080 == static_cast<uint64_t>(
+    if (TILING_KEY_IS(276496)) {
+        static_assert(276496 == static_cast<uint64_t>(
             Key::kFloat16D128MaskTypeCAUSALMASK));
         namespace chosen = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
         chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(59458269400001080)) {
-        static_assert(59458269400001080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(424208)) {
+        static_assert(424208 == static_cast<uint64_t>(
             Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS));
         namespace chosen =
             self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
         chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(63799146900002080)) {
-        static_assert(63799146900002080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(369168)) {
+        static_assert(369168 == static_cast<uint64_t>(
             Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS));
         namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
         chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(150676319800002080)) {
-        static_assert(150676319800002080 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(461328)) {
+        static_assert(461328 == static_cast<uint64_t>(
             Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT));
         namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
         chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
@@ -70,30 +70,30 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-    if (TILING_KEY_IS(18752440100000081)) {
-        static_assert(18752440100000081 == static_cast<uint64_t>(
+    if (TILING_KEY_IS(276497)) {
+        static_assert(276497 == static_cast<uint64_t>(
             Key::kBfloat16D128MaskTypeCAUSALMASK));
         namespace chosen = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
         chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(59458269400001081)) {
-        static_assert(59458269400001081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(424209)) {
+        static_assert(424209 == static_cast<uint64_t>(
             Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS));
         namespace chosen =
             self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
         chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(63799146900002081)) {
-        static_assert(63799146900002081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(369169)) {
+        static_assert(369169 == static_cast<uint64_t>(
             Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS));
         namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
         chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(150676319800002081)) {
-        static_assert(150676319800002081 == static_cast<uint64_t>(
+    } else if (TILING_KEY_IS(461329)) {
+        static_assert(461329 == static_cast<uint64_t>(
             Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT));
         namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
         chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;

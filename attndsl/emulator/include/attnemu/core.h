@@ -1,6 +1,7 @@
 // One core: its pipes with their clocks, its memories, flags, counters and registers.
 #pragma once
 #include <array>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,6 +24,9 @@ struct PipeState {
   uint32_t issued = 0;           // instructions so far, waits included
   uint64_t scalar_version = 0;   // state of the scalar clock already joined
 };
+
+// Bytes of an on-chip memory.
+struct LocalRange { uint64_t from, end; };
 
 enum class AtomicOp : uint8_t { None, Add, Max, Min };
 
@@ -60,6 +64,7 @@ struct Registers {
 
 class Core {
  public:
+  // `agents`: of its clocks; 0 follows no order, and no memory has shadows then.
   Core(int index, int block, int sub, CoreKind kind, size_t agents, uint32_t poison, bool saturate);
 
   const int index, block, sub;  // sub: 0/1 among the vector cores of a block
@@ -69,10 +74,12 @@ class Core {
   EventTable events;
   std::array<CrossCounter, kCounterIds> counters;
   Registers reg;
+  std::deque<LocalRange> open_results;  // what vector instructions wrote to UB since their latest barrier
   ScalarCache cache;
   UnitFlags unit_flags;
   CoreTime time;
   std::array<uint64_t, kPipes> instructions{};  // issued a pipe, without synchronisation
+  double product_steps = 0;                     // of the cube, if no operand had rows or columns that only fill fractals
   uint64_t refused = 0;                         // of them without effect: their operands were wrong
   void* buffers = nullptr;                      // the face's buffer manager
   SourceLine scratch_select{nullptr, 0}, scratch_data{nullptr, 0};
@@ -84,10 +91,13 @@ class Core {
   uint64_t polled_bits = 0;
   bool ended = false;                           // its kernel has returned
   bool yields = false;                          // gives way to every core that can run
+  double resumes_at = 0;                        // cycles; where it gave way to cores behind it
   int waiting_id = -1;                          // counter the core is blocked on
   SourceLine waiting_at{"", 0};
   const std::function<bool()>* waiting_for = nullptr;  // other than a counter: what must hold
   std::string waiting_text;
+
+  std::vector<bool> scalar_blocks;              // of UB, that the scalar unit wrote; where data is not real otherwise
 
   bool has(Pipe p) const;
   bool has(MemoryKind m) const;
@@ -107,6 +117,7 @@ class Core {
  private:
   std::array<Memory, kMemories> memories_;
   std::vector<std::unique_ptr<uint8_t[]>> storage_;
+  bool ordered_;
 };
 
 }  // namespace attnemu

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base.h"
+#include "instant.h"
 #include "vector_clock.h"
 
 namespace attnemu {
@@ -15,7 +16,7 @@ struct Arrival {
   VectorClock clock;
   SourceLine at;
   int mode;
-  double time;  // cycles, at which it is seen
+  Instant time;  // at which it is seen
 };
 
 // What one core has of one id: arrivals not yet matched by the rest of the group, and the counter itself.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base.h"
+#include "instant.h"
 #include "vector_clock.h"
 
 namespace attnemu {
@@ -14,7 +15,7 @@ struct EventFlag {
   bool waited = false;            // somebody waited on it before
   uint32_t wait_count = 0;        // instruction number of that wait on the destination pipe
   VectorClock captured;
-  double fires = 0;               // cycles
+  Instant fires;
   SourceLine set_at{"", 0}, wait_at{"", 0};
 };
 

@@ -53,6 +53,9 @@ class Instruction {
   void track(const Operand& o, const Epoch& e);
   void report_hazards(const Memory& m);
   void note_scratch(const Operand& o);
+  void order_by_compiler();
+  void take_time(const Work& work);
+  bool is_real() const;
   void count_global(const Operand& o, CoreTime::Moved& moved);
 
   Pipe pipe_;

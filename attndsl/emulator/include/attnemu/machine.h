@@ -1,8 +1,10 @@
 // The whole device as one kernel launch sees it: cores, global memory, findings, the scheduler of core tasks.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,14 +34,14 @@ struct SoftWord {
   uint32_t count = 0;
   uint64_t round = 0;
   VectorClock clock, released;
-  double set_at = 0, released_at = 0;  // cycles
+  Instant set_at, released_at;
 };
 
 // What a vector core asks of its cube core, see errands.h; the clock is of who acted last.
 struct Errand {
   const std::function<void()>* work;
   VectorClock clock;
-  double when;  // cycles
+  Instant when;
   bool done;
 };
 
@@ -55,13 +57,13 @@ class Machine {
   std::vector<std::unique_ptr<Memory>> regions;  // global memory, sorted by address
   std::string source_dir;                        // prefix taken off file names
 
-  size_t agents() const { return cores_ * kPipes; }
+  size_t agents() const { return knobs.timing ? 0 : cores_ * kPipes; }
   Memory* add_region(std::string name, uint8_t* data, uint64_t bytes, uint64_t room, bool output, bool defined);
   Memory* find_region(const void* p);            // null: in no registered array, nor among the program's constants
   uint16_t site(const SourceLine& at, const char* what);
   std::string text(const SourceLine& at) const;  // "file:line"
   std::string text(uint16_t site) const;
-  double cycles() const;                         // from the launch to the last core's end
+  const Instant& end() const;                    // of the last core
   const char* what(uint16_t site) const { return sites_[site].what; }
 
   // Runs `body` once a core, as cooperative tasks; returns when all ended or none can go on.
@@ -70,6 +72,11 @@ class Machine {
   void wait_for_counter(int id, const SourceLine& at);
   // The same until `holds`; `text` says what for, should nobody ever make it hold.
   void wait_until(const std::function<bool()>& holds, std::string text, const SourceLine& at);
+  // Called by a core's task before it moves global memory from cycle `start` on: gives way to the cores that are behind
+  // it, so that the memories that all share are taken in the order of time.
+  void pace(double start) { if (start > horizon_) give_way(start); }
+  // A core that waited can go on from cycle `when`.
+  void awaken(double when) { horizon_ = std::min(horizon_, when + kAhead); }
   // Gives way to every other core that can run: a core that polls memory.
   void yield(const SourceLine& at);
   std::map<const uint8_t*, SoftWord> soft_words;  // by host address
@@ -90,6 +97,10 @@ class Machine {
   struct Impl;
 
  private:
+  static constexpr double kAhead = 64;  // cycles by which a core may be ahead of others that could run
+  double horizon_ = std::numeric_limits<double>::infinity();  // the running core gives way before it gets further
+  void give_way(double start);
+  size_t next_core(const std::vector<size_t>& ready);
   size_t cores_;
   std::vector<Site> sites_;
   std::unique_ptr<Impl> impl_;

@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "race.h"
+#include "shared_cache.h"
 
 namespace attnemu {
 
@@ -25,12 +26,13 @@ struct Memory {
   bool output = false;            // undefined bytes stored here are findings
   bool written = false;
   bool constant = false;          // tables of the program itself
+  bool real = false;              // global memory: holds values also where only time is followed
   uint64_t read_bytes = 0, write_bytes = 0;
-  std::vector<uint64_t> touched;  // global memory: lines that some core has moved in this launch, a bit each
+  uint64_t fetched_bytes = 0;     // global memory: read from behind L2
+  CachedLines cached;             // global memory: what the cache of all cores has of it
 
-  // Lines under `e` that nothing touched before; they count as touched now.
-  uint64_t touch_lines(const struct Extent& e);
-  void attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined, uint64_t behind = 0);
+  // `shadowed`: races and definedness are followed; everything counts as defined otherwise.
+  void attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined, uint64_t behind = 0, bool shadowed = true);
   void poison_room(uint32_t pattern);
   bool is_defined(uint64_t at, uint64_t n) const;
   void set_defined(uint64_t at, uint64_t n, bool value);
@@ -40,12 +42,14 @@ struct Memory {
   void forget_bits(uint64_t at, uint32_t written_bytes);
   // Definedness of the 32 bytes from any address, a bit a byte; and its change where `written` is set.
   uint32_t defined_at(uint64_t at) const {
+    if (defined.empty()) return kAllBytes;
     uint64_t b = at / kBlock;
     uint32_t shift = at % kBlock;
     if (!shift) return defined[b];
     return defined[b] >> shift | (b + 1 < defined.size() ? defined[b + 1] << (32 - shift) : 0);
   }
   void define_at(uint64_t at, uint32_t written_bytes, uint32_t value) {
+    if (defined.empty()) return;
     if (!partly_defined.empty()) forget_bits(at, written_bytes);
     uint64_t b = at / kBlock;
     uint32_t shift = at % kBlock, low = written_bytes << shift;
@@ -55,8 +59,6 @@ struct Memory {
     defined[b + 1] = (defined[b + 1] & ~high) | ((value >> (32 - shift)) & high);
   }
 };
-
-constexpr uint64_t kLine = 512;  // bytes of a line of the cache that all cores share
 
 // Bytes of a memory that were handed out together; all of it where nobody handed them out.
 struct Buffer {

@@ -2,16 +2,20 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "cost.h"
+#include "instant.h"
+#include "shared_cache.h"
 
 namespace attnemu {
 
 class Core;
 
-// Bytes a cycle that all cores share. Transfers are booked in the order in which they are executed, first come first
-// served; time is cut into slices.
+// Bytes a cycle that all cores share. Transfers are booked in the order in which they are executed; time is cut into
+// slices, and a transfer flows at its own rate through every slice that has room for it.
 class SharedRate {
  public:
   explicit SharedRate(double per_cycle) : per_cycle_(per_cycle) {}
@@ -28,10 +32,11 @@ class SharedRate {
 };
 
 struct PipeTime {
-  double free = 0;   // the pipe takes its next instruction
-  double done = 0;   // everything issued to it is complete
-  double busy = 0;
-  std::array<double, 64> starts{};  // of the latest instructions, for the length of the queue
+  Instant free;      // the pipe takes its next instruction
+  Instant done;      // everything issued to it is complete
+  double busy = 0;   // cycles that its instructions take it
+  double active = 0, active_till = 0;  // cycles with an instruction in flight, as a device's counters have them
+  std::array<Instant, 64> starts{};  // of the latest instructions, for the length of the queue
   uint32_t issued = 0;
 };
 
@@ -48,36 +53,47 @@ struct Span {
 // The clock of one core.
 class CoreTime {
  public:
-  // Global memory an instruction moves: `cold` bytes are in no cache yet, of which it waits for the `missed` ones it reads.
-  struct Moved { double bytes = 0, cold = 0, missed = 0; };
+  // Global memory an instruction moves: `missed` bytes of the `read` ones are not in L2, and wherever they went to memory
+  // for it, `evicted` bytes that others had written.
+  struct Moved { double bytes = 0, read = 0, missed = 0, evicted = 0; };
   void execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at);
   // An instruction that the checks refused still takes its place in the queue.
-  void refuse(Pipe p) { hand_over(p); }
-  double set_flag(Pipe p);
-  void wait_flag(const Core& c, Pipe p, double fires, const SourceLine& at);
+  void refuse(const Core& c, Pipe p) { hand_over(c, p); }
+  Instant set_flag(const Core& c, Pipe p);
+  void wait_flag(const Core& c, Pipe p, const Instant& fires, const SourceLine& at);
   void barrier(const Core& c, Pipe p, const SourceLine& at);
   void barrier_all(const Core& c, const SourceLine& at);
   // When a flag to other cores arrives there.
-  double cross_core_set(Pipe p);
+  Instant cross_core_set(const Core& c, Pipe p);
   // The scalar unit waits for something that comes at `when`, and then works for `op`.
-  void wait_until(const Core& c, double when, Op op, const char* what, const SourceLine& at);
-  double scalar() const { return scalar_; }
-  double end() const;
+  void wait_until(const Core& c, const Instant& when, Op op, const char* what, const SourceLine& at);
+  double scalar() const { return scalar_.at; }
+  const Instant& now() const { return scalar_; }
+  // When the next instruction of a pipe starts at the earliest.
+  double next_start(Pipe p) const { return scalar_.at > pipes_[static_cast<int>(p)].free.at ? scalar_.at : pipes_[static_cast<int>(p)].free.at; }
+  const Instant& end() const;
+  double active(Pipe p) const { return pipes_[static_cast<int>(p)].active; }
   double busy(Pipe p) const { return pipes_[static_cast<int>(p)].busy; }
 
  private:
   PipeTime pipes_[kPipes];
-  double scalar_ = 0;
+  Instant scalar_;
   PipeTime& pipe(Pipe p) { return pipes_[static_cast<int>(p)]; }
-  double hand_over(Pipe p);
+  static double occupied(const Work& w, double per_unit, double missed);
+  void note_conflict(const Work& w, double cycles, const char* what, const SourceLine& at);
+  static double pass(const Moved& moved, double first, double end);
+  const Instant& hand_over(const Core& c, Pipe p);
+  void hold(const Core& c, Pipe p, const Instant& when, Op op, const char* what, const SourceLine& at);
   void work_scalar(const Core& c, double cycles, const char* what, const SourceLine& at);
   void note(const Core& c, Pipe p, const char* what, const SourceLine& at, double start, double cycles, bool waiting);
 };
 
 // What the cores of a launch share, and what was recorded.
 struct Timeline {
-  SharedRate l2, hbm;
-  double cold = 0;  // bytes of lines that were touched for the first time
+  SharedRate l2, l2_read, hbm;
+  SharedCache cache;
+  double memory_read = 0, memory_written = 0;  // bytes from and to memory behind L2
+  std::map<std::pair<const char*, int>, double> conflicts;  // cycles that UB banks took longer, by file and line
   bool keep_spans = false;
   std::vector<Span> spans;
   uint64_t dropped = 0;

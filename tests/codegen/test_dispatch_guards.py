@@ -9,6 +9,8 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.codegen.host.problem_members import (
+    HEAD_SIZE,
+    VALUE_SIZE,
     dtype_member,
     given_member,
     io_tensor,
@@ -16,16 +18,19 @@ from attndsl.codegen.host.problem_members import (
     number_of_value,
 )
 from attndsl.codegen.host.problem_words import problem_words
-from attndsl.codegen.kernel_set.dispatch_guards import selectors_of
+from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards_of
 from attndsl.codegen.kernel_set.kernel_request import (
     KernelRequest,
     specialization_of_choice,
     wanted_specializations,
 )
+from attndsl.expr import Symbol
+from attndsl.lowering.signature.host_scalars import HOST
 from attndsl.lowering.signature.specialization import feature_names, kernel_inputs, settings_of
 from attndsl.spec.operator.covering import choosable, nearest_choice
 from attndsl.spec.operator.loader import load, shipped_names
 
+SIZES = {f"{HOST}{HEAD_SIZE}", f"{HOST}{VALUE_SIZE}"}
 SHIPPED = [each for name in shipped_names() for each in (load(name), *load(name).modes)]
 EVERY = [each for each in SHIPPED if feature_names(each)]  # those with something to choose
 
@@ -55,13 +60,15 @@ def problem_of(operator, choice, dtype):
 
 
 def takes(operator, special, problem):
-    """The conditions, evaluated; sizes aside, which say nothing of the computation."""
-    texts = [item.test for item in selectors_of(operator, special)]
-    text = " and ".join(f"({each})" for each in texts if "headSize" not in each and "valueSize" not in each)
-    found = evaluated(text, problem=problem)
-    shown = [item.shown(problem_words(operator)) for item in selectors_of(operator, special)]
-    named = " and ".join(f"({each})" for each in shown if "headSize" not in each and "valueSize" not in each)
-    assert evaluated(named.replace("::", "."), problem=problem, values=values_of(operator)) == found
+    """The guards, as expressions and as the plan has them; sizes aside, which decide no computation."""
+    guards = [each for each in guards_of(operator, special) if not SIZES & each.condition.symbols()]
+    members = vars(problem)
+    found = all(
+        guard.accepts({name: members[member_of(name)] for name in guard.condition.symbols()})
+        for guard in guards
+    )
+    shown = " and ".join(f"({each.shown(problem_words(operator))})" for each in guards)
+    assert evaluated(shown.replace("::", "."), problem=problem, values=values_of(operator)) == found
     return found
 
 
@@ -101,15 +108,37 @@ def test_kernels_take_the_calls_that_compute_the_same_and_no_others(operator):
 def test_what_makes_no_difference_is_not_asked():
     """A kernel without modifiers serves every calcType, kernel type and scale of its signature."""
     plain = wanted_specializations(ops.self_attention, KernelRequest(dtypes=("float16",)))[0]
-    tests = [item.test for item in selectors_of(ops.self_attention, plain.special)]
-    free = ("calcType", "kernelType", "quantType", "isTriuMask")
-    assert not any(test.startswith(f"problem.{name}") for test in tests for name in free)
-    assert "problem.maskType == 0" in tests and "problem.keyGiven != 0" in tests
+    guards = guards_of(ops.self_attention, plain.special)
+    asked = {name for guard in guards for name in guard.condition.symbols()}
+    assert not asked & {"calcType", "kernelType", "quantType", "isTriuMask"}
+    assert DispatchGuard(Symbol("maskType") == 0) in guards
+    assert "problem.keyGiven != 0" in [guard.shown({}) for guard in guards]
 
 
 def test_a_tensor_that_is_passed_and_not_read_may_be_passed():
     """Compressed windows come from indices; the contract wants their tensor all the same."""
     selection = KernelRequest(dtypes=("float16",), settings=(("maskType", "SLIDING_WINDOW_COMPRESS"),))
     special = wanted_specializations(ops.self_attention, selection)[0].special
-    tests = " ".join(item.test for item in selectors_of(ops.self_attention, special))
-    assert "attentionMaskGiven" not in tests and "logNGiven == 0" in tests
+    asked = {name for guard in guards_of(ops.self_attention, special) for name in guard.condition.symbols()}
+    assert "given(attentionMask)" not in asked and "given(logN)" in asked
+
+
+def test_guards_are_told_apart_by_their_conditions():
+    x, y = Symbol("x"), Symbol("y")
+    assert DispatchGuard(x > 0) == DispatchGuard(x > 0)
+    assert len({DispatchGuard(x > 0), DispatchGuard(x > 0), DispatchGuard(x > 0, False)}) == 2
+    assert DispatchGuard(x > 0) != DispatchGuard(x > 1) and DispatchGuard(x > 0) != DispatchGuard(y > 0)
+
+
+@pytest.mark.parametrize(
+    ("guard", "shown"),
+    [
+        (DispatchGuard(Symbol("x") > 0), "problem.x > 0"),
+        (DispatchGuard(Symbol("x") > 0, False), "!(problem.x > 0)"),
+        (DispatchGuard((Symbol("x") > 0) & (Symbol("y") == 1)), "problem.x > 0 && problem.y == 1"),
+        (DispatchGuard((Symbol("x") > 0) | (Symbol("y") == 1)), "(problem.x > 0 || problem.y == 1)"),
+    ],
+    ids=str,
+)
+def test_guards_are_operands_of_a_conjunction(guard, shown):
+    assert guard.shown({}) == shown

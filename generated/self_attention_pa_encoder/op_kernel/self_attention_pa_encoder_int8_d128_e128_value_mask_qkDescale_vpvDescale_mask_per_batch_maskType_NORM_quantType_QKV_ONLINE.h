@@ -1,20 +1,23 @@
 /*
- * self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
+ * self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE
  * Attention of prompts over their own keys.
  *
  * Contract: ATB SelfAttentionOperation
  * Specialised on
- *   dtype T of query, key, value, mask, output: float16 or bfloat16
+ *   dtype int8
+ *   dtype T of mask: float16 or bfloat16
  *   head size headSize from 113 to 128
  *   head size headSizeV from 113 to 128
- *   with value, mask
+ *   with value, mask, qkDescale, vpvDescale
+ *   dtype(query) = int8
  *   layout(mask) = per batch
  *   maskType = NORM
+ *   quantType = QKV_ONLINE
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Schedule
- *   tile_k    512    default
+ *   tile_k    128    needed: a block of int8 probabilities (self_attention.py:560)
  *   ring      3      default
  *   rows      8      default
  *   base_n    128    default
@@ -34,22 +37,22 @@
  * kernel does
  * not rely on the compiler's automatic synchronisation.
  */
-#ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_D128_E128_VALUE_MASK_MASK_PER_BATCH_CCD31859_MASKTYPE_NORM_H
-#define ATTNDSL_SELF_ATTENTION_PA_ENCODER_D128_E128_VALUE_MASK_MASK_PER_BATCH_CCD31859_MASKTYPE_NORM_H
+#ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_MASK_PER_BATCH_MASKTYPE_NORM_QUANTTYPE_QKV_ONLINE_H
+#define ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_MASK_PER_BATCH_MASKTYPE_NORM_QUANTTYPE_QKV_ONLINE_H
 
 #include "kernel_operator.h"
 #include "attndsl_kernel.h"
 #include "self_attention_pa_encoder_tiling.h"
 
-namespace self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM {
+namespace self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE {
 
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
-constexpr int64_t kTileKeys = 512;  // keys of one score tile
+constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
+constexpr int64_t kTileKeys = 128;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
@@ -60,6 +63,7 @@ constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr float kLowest = -3.4028234663852886e+38f;
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
+constexpr int64_t kInt8Depth = 32;  // columns of a cube fractal of int8
 
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
@@ -68,21 +72,28 @@ constexpr uint32_t
     kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
     // running weighted sum of each row
     kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
+    // 2 slots: integer scores of the rows
+    kWholeScore = kAccumulator + kAccumulatorSlot, kWholeScoreSlot = 4096,
     // 2 slots: scores of the rows, then exp(score - max)
-    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
-    kMaskRows = kScore + 2 * kScoreSlot, kMaskRowsSlot = 8192,  // 2 slots: mask of the rows
-    kMaskWide = kMaskRows + 2 * kMaskRowsSlot, kMaskWideSlot = 16384,  // mask of the rows, in fp32
+    kScore = kWholeScore + 2 * kWholeScoreSlot, kScoreSlot = 4096,
+    kMaskRows = kScore + 2 * kScoreSlot, kMaskRowsSlot = 2048,  // 2 slots: mask of the rows
+    kMaskWide = kMaskRows + 2 * kMaskRowsSlot, kMaskWideSlot = 4096,  // mask of the rows, in fp32
     // reduction over the tile, one repeat a row
     kLanes = kMaskWide + kMaskWideSlot, kLanesSlot = 2048,
     kTileStat = kLanes + kLanesSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
     kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
     // exp(old max - new max) of the tiles in flight
     kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 384,
-    kRowBlocks = kRescale + kRescaleSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
+    // steps of the probabilities of the tiles in flight
+    kStep = kRescale + kRescaleSlot, kStepSlot = 384,
+    kRowBlocks = kStep + kStepSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
     // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 8192,
+    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 1024,
+    kProbHalf = kProb + 2 * kProbSlot, kProbHalfSlot = 2048,  // integral probabilities in fp16
+    // 2 slots: integer weighted sum of one tile
+    kWholePartial = kProbHalf + kProbHalfSlot, kWholePartialSlot = 4096,
     // 2 slots: weighted sum of one tile or split
-    kPartial = kProb + 2 * kProbSlot, kPartialSlot = 4096,
+    kPartial = kWholePartial + 2 * kWholePartialSlot, kPartialSlot = 4096,
     // 2 slots: finished rows in the dtype of the result
     kResult = kPartial + 2 * kPartialSlot, kResultSlot = 2048,
     // 2 slots: row maxima of a partial, one block a row
@@ -102,31 +113,32 @@ constexpr uint32_t
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 static_assert(
-    (kRowMax | kRowSum | kAccumulator | kScore | kMaskRows | kMaskWide | kLanes | kTileStat |
-        kNewMax | kRescale | kRowBlocks | kProb | kPartial | kResult | kLeavingMax | kLeavingSum
-        | kMergedMax | kMergedSum | kPartMax | kPartSum | kNewMaxBlocks | kMergedRescale) % 32 == 0,
+    (kRowMax | kRowSum | kAccumulator | kWholeScore | kScore | kMaskRows | kMaskWide | kLanes
+        | kTileStat | kNewMax | kRescale | kStep | kRowBlocks | kProb | kProbHalf |
+        kWholePartial | kPartial | kResult | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum
+        | kPartMax | kPartSum | kNewMaxBlocks | kMergedRescale) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = 16384,  // query rows of the task, Nz
-    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
+    kQueryL1 = 0, kQueryL1Slot = 8192,  // query rows of the task, Nz
+    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 16384,  // 2 slots: key block, Nz
     // 2 slots: probabilities of a key tile, Nz
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 65536,
-    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 32768,  // 2 slots: value block, Nz
+    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 8192,
+    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 16384,  // 2 slots: value block, Nz
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
 static_assert((kQueryL1 | kKeyL1 | kProbL1 | kValueL1) % 32 == 0,
     "buffers of L1 are aligned");
 // L0A
 constexpr uint32_t
-    kLeftL0 = 0, kLeftL0Slot = 16384,  // 2 slots: left operand, Zz
+    kLeftL0 = 0, kLeftL0Slot = 8192,  // 2 slots: left operand, Zz
     kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
 static_assert((kLeftL0) % 512 == 0,
     "buffers of L0A are aligned");
 // L0B
 constexpr uint32_t
-    kRightL0 = 0, kRightL0Slot = 32768,  // 2 slots: right operand, Zn
+    kRightL0 = 0, kRightL0Slot = 16384,  // 2 slots: right operand, Zn
     kL0bEnd = kRightL0 + 2 * kRightL0Slot;
 static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
 static_assert((kRightL0) % 512 == 0,
@@ -155,8 +167,8 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
 constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kScoreReady = 0;  // MTE2_V, score, maskRows: one id a slot
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
+constexpr int32_t kWholeScoreReady = 0;  // MTE2_V, wholeScore, maskRows: one id a slot
+constexpr int32_t kWholePartialReady = 2;  // MTE2_V, wholePartial: one id a slot
 constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
 constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
@@ -165,9 +177,8 @@ constexpr int32_t kRowMaxFree = 6;  // MTE3_V, rowMax, rowSum, accumulator
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
-constexpr int32_t kScoreFree = 0;  // V_MTE2, score, maskRows: one id a slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
+constexpr int32_t kWholeScoreFree = 0;  // V_MTE2, wholeScore, score, maskRows: one id a slot
+constexpr int32_t kPartialTaken = 2;  // V_MTE2, partial: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
 constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
@@ -185,7 +196,7 @@ public:
     // The whole kernel; tensors in the contract's order, then the user's part of the workspace and
     // the tiling data.
     __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR mask,
-        GM_ADDR seqLen, GM_ADDR output, GM_ADDR workspace,
+        GM_ADDR seqLen, GM_ADDR qkDescale, GM_ADDR vpvDescale, GM_ADDR output, GM_ADDR workspace,
         const SelfAttentionPaEncoderTiling &tiling)
     {
         TPipe pipe;
@@ -196,6 +207,8 @@ public:
         Bind(valueGm_, value);
         Bind(maskGm_, mask);
         Bind(seqLenGm_, seqLen);
+        Bind(qkDescaleGm_, qkDescale);
+        Bind(vpvDescaleGm_, vpvDescale);
         Bind(outputGm_, output);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
@@ -206,7 +219,7 @@ public:
         Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<T>(l1_, kQueryL1);
+            queryL1_ = View<int8_t>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
@@ -218,7 +231,9 @@ public:
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
+            step_ = View<float>(ub_, kStep);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
+            probHalf_ = View<half>(ub_, kProbHalf);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
@@ -288,14 +303,11 @@ private:
     {
         for (int32_t slot = 0; slot < 2; ++slot) {
             SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
         SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
@@ -308,7 +320,8 @@ private:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(batch, heads, firstQuery, keyEnd, firstTile, tile, rowBegin, rows);
+                    SoftmaxTile(batch, firstHead, heads, firstQuery, keyEnd, firstTile, tile,
+                        rowBegin, rows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -325,14 +338,11 @@ private:
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
         WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
     }
 
     // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
@@ -402,7 +412,7 @@ private:
                         rowFractals * kFractal, 1, 0));
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1_[position * heads * kFractal],
+                    DataCopy(queryL1_[position * heads * kInt8Depth],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
                         Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
@@ -423,10 +433,10 @@ private:
             kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto scoreL0 = View<float>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
+            auto scoreL0 = View<int32_t>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
             WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
             {
-                auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                auto keyL1 = View<int8_t>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                 // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                 WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                 if (tiling_.keyStrideU <= 65535) {
@@ -435,7 +445,7 @@ private:
                             RoundUp(cols, kFractal), 1, 0));
                 } else {
                     for (int64_t row = 0; row < cols; ++row) {
-                        DataCopy(keyL1[row * kFractal],
+                        DataCopy(keyL1[row * kInt8Depth],
                             keyGm_[keyTile + n0 * tiling_.keyStrideU + row * tiling_.keyStrideU],
                             Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
                                 RoundUp(cols, kFractal), 1, 0));
@@ -444,14 +454,14 @@ private:
                 SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                 WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                 {
-                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                    auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
+                    auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                    auto rightL0 = View<int8_t>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
+                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kInt8Depth);
                     const int64_t columnFractals = CeilDiv(cols, kFractal);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                            queryL1_[rowGroup * (kFractal * kFractal)],
+                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kInt8Depth)],
+                            queryL1_[rowGroup * (kFractal * kInt8Depth)],
                             LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                     }
                     LoadData(rightL0, keyL1,
@@ -459,7 +469,7 @@ private:
                     SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
+                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     leftL0Slot_ ^= 1;
                 }
@@ -468,7 +478,7 @@ private:
             }
             SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
             WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            Fixpipe<float, float, CFG_ROW_MAJOR>(
+            Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
                 scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], scoreL0,
                 FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
                     kTileKeys, false));
@@ -489,60 +499,61 @@ private:
             kvHead * tiling_.valueStrideK + (valueStart + firstKey) * tiling_.valueStrideU;
         CrossCoreWaitFlag(kProbRingReady);
         {
-            auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<int8_t>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             {
-                auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
+                auto outL0 = View<int32_t>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<int8_t>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and
                     // L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     if (tiling_.valueStrideU <= 65535) {
                         DataCopy(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU],
                             Nd2NzParams(1, depth, tiling_.valueDim, 0, tiling_.valueStrideU,
-                                RoundUp(depth, kFractal), 1, 0));
+                                RoundUp(RoundUp(depth, kInt8Depth), kFractal), 1, 0));
                     } else {
                         for (int64_t row = 0; row < depth; ++row) {
-                            DataCopy(valueL1[row * kFractal],
+                            DataCopy(valueL1[row * kInt8Depth],
                                 valueGm_[valueTile + k0 * tiling_.valueStrideU
                                     + row * tiling_.valueStrideU],
                                 Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
-                                    RoundUp(depth, kFractal), 1, 0));
+                                    RoundUp(RoundUp(depth, kInt8Depth), kFractal), 1, 0));
                         }
                     }
                     SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                        auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                        const int64_t depthFractals = CeilDiv(depth, kFractal);
-                        const int64_t columnFractals = CeilDiv(kValueDimBucket, kFractal);
+                        auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto rightL0 = View<int8_t>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
+                        const int64_t depthFractals = CeilDiv(depth, kInt8Depth);
+                        const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                probL1[(k0 / kFractal * rowFractals
-                                    + rowGroup) * (kFractal * kFractal)],
+                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kInt8Depth)],
+                                probL1[(k0 / kInt8Depth * rowFractals
+                                    + rowGroup) * (kFractal * kInt8Depth)],
                                 LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                         }
                         for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
                             LoadDataWithTranspose(
-                                rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                valueL1[depthGroup * (kFractal * kFractal)],
-                                LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                                rightL0[depthGroup * columnFractals * (kFractal * kInt8Depth)],
+                                valueL1[depthGroup * (kInt8Depth * kInt8Depth)],
+                                LoadData2dTransposeParams(0, columnFractals * kFractal / kInt8Depth,
+                                    depthFractals, 1, 0));
                         }
                         SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         // from 10 fractals on the cube itself accumulates products in order
-                        if (rowFractals * kFractal * kValueDimBucket < 10 * kFractal * kFractal) {
+                        if (rowFractals * kFractal * kPaddedValueSize < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
                         Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, kValueDimBucket, depth, 0, false,
+                            MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0, false,
                                 k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
@@ -552,10 +563,10 @@ private:
                 }
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kValueDimBucket], outL0,
-                    FixpipeParamsV220(kValueDimBucket, taskRows, rowFractals * kFractal,
-                        kValueDimBucket, false));
+                Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
+                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], outL0,
+                    FixpipeParamsV220(kPaddedValueSize, taskRows, rowFractals * kFractal,
+                        kPaddedValueSize, false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
             }
@@ -572,13 +583,14 @@ private:
         if (rows > 0) {
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
-            Duplicate(accumulator_, float(0), rows * kValueDimBucket);
+            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t batch, int64_t heads, int64_t firstQuery,
-        int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(int64_t batch, int64_t firstHead, int64_t heads,
+        int64_t firstQuery, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t rowBegin,
+        int64_t rows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -586,14 +598,15 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
-            auto maskRows = View<T>(ub_, kMaskRows + scoreSlot_ * kMaskRowsSlot);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            DataCopyPad(score,
+            auto wholeScore = View<int32_t>(ub_, kWholeScore + wholeScoreSlot_ * kWholeScoreSlot);
+            auto score = View<float>(ub_, kScore + wholeScoreSlot_ * kScoreSlot);
+            auto maskRows = View<T>(ub_, kMaskRows + wholeScoreSlot_ * kMaskRowsSlot);
+            WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
+            DataCopyPad(wholeScore,
                 scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<float>());
+                DataCopyPadExtParams<int32_t>());
             if (heads == 1) {
                 const int64_t queryIndex = firstQuery + rowBegin + r0;
                 DataCopyPad(maskRows,
@@ -611,15 +624,34 @@ private:
                         DataCopyExtParams(1, keys * 2, 0, 0, 0), DataCopyPadExtParams<T>());
                 }
             }
-            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            SetFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+            WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
+            Cast(score, wholeScore, RoundMode::CAST_RINT, span);
+            // score * qkDescale  (self_attention.py:252)
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < chunk; ++row) {
+                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                Muls(score[row * kTileKeys], score[row * kTileKeys],
+                    float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
+                    RoundUp(keys, 64));
+            }
             // score * qkScale  (self_attention.py:252)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + mask  (self_attention.py:171)
+            // score + mask  (self_attention.py:173)
             Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
             PipeBarrier<PIPE_V>();
-            Muls(maskWide_, maskWide_, float(tiling_.factorMultiply), span);
+            Mins(maskWide_, maskWide_, float(0.0f), span);
+            PipeBarrier<PIPE_V>();
+            Add(score, score, maskWide_, span);
+            // score + mask  (self_attention.py:173)
+            PipeBarrier<PIPE_V>();
+            Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
+            PipeBarrier<PIPE_V>();
+            Maxs(maskWide_, maskWide_, float(0.0f), span);
+            PipeBarrier<PIPE_V>();
+            Muls(maskWide_, maskWide_, float(-3e+38f), span);
             PipeBarrier<PIPE_V>();
             Add(score, score, maskWide_, span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.
@@ -648,6 +680,16 @@ private:
             PipeBarrier<PIPE_V>();
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
             Adds(rowMax_[r0], newMax_, float(0), chunk);
+            // step = exp(row maximum of the tile - newMax) / 127
+            Sub(step_[slot * kRowsPerVector + r0], tileStat_, newMax_, chunk);
+            PipeBarrier<PIPE_V>();
+            Exp(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0], chunk);
+            PipeBarrier<PIPE_V>();
+            Muls(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
+                float(0.007874015748031496f), chunk);
+            PipeBarrier<PIPE_V>();
+            Maxs(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
+                float(kSmallest), chunk);
             // score = exp(score - newMax)
             Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
@@ -678,20 +720,37 @@ private:
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
             {
-                auto prob = View<T>(ub_, kProb + probSlot_ * kProbSlot);
+                auto prob = View<int8_t>(ub_, kProb + probSlot_ * kProbSlot);
+                // prob = clip(round(score / step), -128, 127)
+                Brcb(rowBlocks_, step_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
+                    BrcbRepeatParams(1, 8));
+                PipeBarrier<PIPE_V>();
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    Div(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                }
+                PipeBarrier<PIPE_V>();
+                Cast(score, score, RoundMode::CAST_RINT, span);
+                PipeBarrier<PIPE_V>();
+                Maxs(score, score, float(-128.0f), span);
+                PipeBarrier<PIPE_V>();
+                Mins(score, score, float(127.0f), span);
+                PipeBarrier<PIPE_V>();
+                Cast(probHalf_, score, RoundMode::CAST_RINT, span);
                 WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                Cast(prob, score, RoundMode::CAST_RINT, span);
+                PipeBarrier<PIPE_V>();
+                Cast(prob, probHalf_, RoundMode::CAST_RINT, span);
                 SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                 DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                     prob,
-                    DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                        (kTileKeys - keys) * 2, 0));
+                    DataCopyExtParams(chunk, keys, (kTileKeys - RoundUp(keys, 32)) / 32,
+                        kTileKeys - keys, 0));
                 SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
                 probSlot_ ^= 1;
             }
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
+            SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
+            wholeScoreSlot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
@@ -703,28 +762,41 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            auto wholePartial =
+                View<int32_t>(ub_, kWholePartial + wholePartialSlot_ * kWholePartialSlot);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            DataCopyPad(partial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kValueDimBucket],
-                DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
-                DataCopyPadExtParams<float>());
-            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            DataCopyPad(wholePartial,
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
+                DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
+                DataCopyPadExtParams<int32_t>());
+            SetFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
+            WaitFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+            Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            // partial = partial * step
+            Brcb(rowBlocks_, step_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
+                BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                Mul(partial[d0], partial[d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+            }
             // accumulator = accumulator * rescale + partial
+            PipeBarrier<PIPE_V>();
             Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
                 BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kValueDimBucket + d0],
-                    accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kPaddedValueSize + d0],
+                    accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kValueDimBucket], accumulator_[r0 * kValueDimBucket], partial,
-                chunk * kValueDimBucket);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
+                chunk * kPaddedValueSize);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
             partialSlot_ ^= 1;
+            wholePartialSlot_ ^= 1;
         }
     }
 
@@ -741,16 +813,25 @@ private:
                 PipeBarrier<PIPE_V>();
                 Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kValueDimBucket + d0],
-                        accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Div(accumulator_[r0 * kPaddedValueSize + d0],
+                        accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                // result = result * a factor of its head  (self_attention.py:561)
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < chunk; ++row) {
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    Muls(accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
+                        float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
+                        kPaddedValueSize);
+                }
+                auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_[r0 * kValueDimBucket], RoundMode::CAST_RINT,
-                    chunk * kValueDimBucket);
+                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                    chunk * kPaddedValueSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
@@ -760,7 +841,7 @@ private:
                         + head * tiling_.outputStrideN],
                         result,
                         DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                            (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                            (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                             (tiling_.outputStrideS - tiling_.valueDim) * 2, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
@@ -768,7 +849,7 @@ private:
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                             + head * tiling_.outputStrideN],
-                            result[row * kValueDimBucket],
+                            result[row * kPaddedValueSize],
                             DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
                     }
                 }
@@ -796,10 +877,10 @@ private:
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
                     DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                        accumulator_[r0 * kValueDimBucket],
-                        DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
-                            (tiling_.queryHeads * kValueDimBucket - kValueDimBucket) * 4, 0));
+                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize],
+                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
+                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -811,9 +892,9 @@ private:
                             DataCopyExtParams(1, 32, 0, 0, 0));
                         DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                            accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
-                            DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
+                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                            accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
+                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
@@ -839,78 +920,77 @@ private:
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            Duplicate(accumulator_, float(0), chunk * kValueDimBucket);
+            Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    DataCopyPad(partial,
-                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kValueDimBucket],
-                        DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    PipeBarrier<PIPE_V>();
-                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                    Exp(partMax, partMax, chunk * 8);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                    Mul(partSum, partSum, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8,
-                                1));
-                    }
-                    for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8,
-                                1));
-                    }
-                    PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kValueDimBucket);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    partialSlot_ ^= 1;
+                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+                DataCopyPad(partial,
+                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                    DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
+                    DataCopyPadExtParams<float>());
+                WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+                SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                Exp(partMax, partMax, chunk * 8);
+                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                Mul(partSum, partSum, partMax, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                }
+                PipeBarrier<PIPE_V>();
+                Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                partialSlot_ ^= 1;
                 partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+            }
+            // result = result * a factor of its head  (self_attention.py:561)
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < chunk; ++row) {
+                const int64_t head = r0 + row;
+                Muls(accumulator_[row * kPaddedValueSize], accumulator_[row * kPaddedValueSize],
+                    float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
+                    kPaddedValueSize);
             }
             {
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kValueDimBucket);
+                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                     + head * tiling_.outputStrideN],
                     result,
                     DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                        (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                        (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                         (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;
@@ -923,30 +1003,36 @@ private:
 
     // The slot that each lifetime uses next
     uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
-    uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t valueL1Slot_ = 0, wholeScoreSlot_ = 0, probSlot_ = 0, wholePartialSlot_ = 0;
+    uint32_t partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
 
     // Global memory
-    GlobalTensor<T> queryGm_;
-    GlobalTensor<T> keyGm_;
-    GlobalTensor<T> valueGm_;
+    GlobalTensor<int8_t> queryGm_;
+    GlobalTensor<int8_t> keyGm_;
+    GlobalTensor<int8_t> valueGm_;
     GlobalTensor<T> maskGm_;
     GlobalTensor<int64_t> seqLenGm_;
-    GlobalTensor<T> outputGm_;
-    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
+    GlobalTensor<float> qkDescaleGm_;
+    GlobalTensor<float> vpvDescaleGm_;
+    GlobalTensor<half> outputGm_;
+    GlobalTensor<int32_t> scoreRingGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<int8_t> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<int32_t> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
 
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, accumulator_, maskWide_, lanes_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, rowBlocks_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
-    LocalTensor<T> queryL1_;
+    LocalTensor<float> rescale_, step_, rowBlocks_, mergedMax_, mergedSum_, newMaxBlocks_;
+    LocalTensor<float> mergedRescale_;
+    LocalTensor<half> probHalf_;
+    LocalTensor<int8_t> queryL1_;
 };
 
-}  // namespace self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
+// namespace
+// self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE
+}
 
-// ATTNDSL_SELF_ATTENTION_PA_ENCODER_D128_E128_VALUE_MASK_MASK_PER_BATCH_CCD31859_MASKTYPE_NORM_H
+// ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_MASK_PER_BATCH_MASKTYPE_NORM_QUANTTYPE_QKV_ONLINE_H
 #endif

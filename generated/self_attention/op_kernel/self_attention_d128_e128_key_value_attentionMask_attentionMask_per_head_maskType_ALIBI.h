@@ -1,23 +1,20 @@
 /*
- * self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE
- * Attention of prompts over their own keys.
+ * self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI
+ * Attention of new tokens over a key/value cache that they are appended to (calcType 0, 1, 2).
  *
  * Contract: ATB SelfAttentionOperation
  * Specialised on
- *   dtype int8
- *   dtype T of mask: float16 or bfloat16
+ *   dtype T of query, key, value, cacheK, cacheV, attentionMask, output: float16 or bfloat16
  *   head size headSize from 113 to 128
  *   head size headSizeV from 113 to 128
- *   with value, mask, qkDescale, vpvDescale
- *   dtype(query) = int8
- *   layout(mask) = per batch
- *   maskType = NORM
- *   quantType = QKV_ONLINE
+ *   with key, value, attentionMask
+ *   layout(attentionMask) = per head
+ *   maskType = ALIBI
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Schedule
- *   tile_k    128    needed: a block of int8 probabilities (self_attention.py:560)
+ *   tile_k    512    default
  *   ring      3      default
  *   rows      8      default
  *   base_n    128    default
@@ -37,22 +34,22 @@
  * kernel does
  * not rely on the compiler's automatic synchronisation.
  */
-#ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_MASK_PER_BATCH_CCD31859_MASKTYPE_NORM_QUANTTYPE_QKV_ONLINE_H
-#define ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_MASK_PER_BATCH_CCD31859_MASKTYPE_NORM_QUANTTYPE_QKV_ONLINE_H
+#ifndef ATTNDSL_SELF_ATTENTION_D128_E128_KEY_VALUE_ATTENTIONMASK_ATTENTIONMASK_PER_HEAD_MASKTYPE_ALIBI_H
+#define ATTNDSL_SELF_ATTENTION_D128_E128_KEY_VALUE_ATTENTIONMASK_ATTENTIONMASK_PER_HEAD_MASKTYPE_ALIBI_H
 
 #include "kernel_operator.h"
 #include "attndsl_kernel.h"
-#include "self_attention_pa_encoder_tiling.h"
+#include "self_attention_tiling.h"
 
-namespace self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE {
+namespace self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI {
 
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
-constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
-constexpr int64_t kTileKeys = 128;  // keys of one score tile
+constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
+constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
-constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
@@ -63,37 +60,35 @@ constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr float kLowest = -3.4028234663852886e+38f;
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
-constexpr int64_t kInt8Depth = 32;  // columns of a cube fractal of int8
 
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kRowMax = 0, kRowMaxSlot = 128,  // running maximum of each row
+    kQueryPart = 0, kQueryPartSlot = 8192,  // a part of the queries
+    kQueryWide = kQueryPart + kQueryPartSlot, kQueryWideSlot = 16384,  // the part in fp32
+    kQueryScaled = kQueryWide + kQueryWideSlot, kQueryScaledSlot = 8192,  // the part scaled
+    kRowMax = kQueryScaled + kQueryScaledSlot, kRowMaxSlot = 128,  // running maximum of each row
     kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
     // running weighted sum of each row
     kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
-    // 2 slots: integer scores of the rows
-    kWholeScore = kAccumulator + kAccumulatorSlot, kWholeScoreSlot = 4096,
     // 2 slots: scores of the rows, then exp(score - max)
-    kScore = kWholeScore + 2 * kWholeScoreSlot, kScoreSlot = 4096,
-    kMaskRows = kScore + 2 * kScoreSlot, kMaskRowsSlot = 2048,  // 2 slots: mask of the rows
-    kMaskWide = kMaskRows + 2 * kMaskRowsSlot, kMaskWideSlot = 4096,  // mask of the rows, in fp32
+    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
+    // 2 slots: attentionMask of the rows
+    kAttentionMaskRows = kScore + 2 * kScoreSlot, kAttentionMaskRowsSlot = 8192,
+    // attentionMask of the rows, in fp32
+    kAttentionMaskWide =
+        kAttentionMaskRows + 2 * kAttentionMaskRowsSlot, kAttentionMaskWideSlot = 16384,
     // reduction over the tile, one repeat a row
-    kLanes = kMaskWide + kMaskWideSlot, kLanesSlot = 2048,
+    kLanes = kAttentionMaskWide + kAttentionMaskWideSlot, kLanesSlot = 2048,
     kTileStat = kLanes + kLanesSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
     kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
     // exp(old max - new max) of the tiles in flight
     kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 384,
-    // steps of the probabilities of the tiles in flight
-    kStep = kRescale + kRescaleSlot, kStepSlot = 384,
-    kRowBlocks = kStep + kStepSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
+    kRowBlocks = kRescale + kRescaleSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
     // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 1024,
-    kProbHalf = kProb + 2 * kProbSlot, kProbHalfSlot = 2048,  // integral probabilities in fp16
-    // 2 slots: integer weighted sum of one tile
-    kWholePartial = kProbHalf + kProbHalfSlot, kWholePartialSlot = 4096,
+    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 8192,
     // 2 slots: weighted sum of one tile or split
-    kPartial = kWholePartial + 2 * kWholePartialSlot, kPartialSlot = 4096,
+    kPartial = kProb + 2 * kProbSlot, kPartialSlot = 4096,
     // 2 slots: finished rows in the dtype of the result
     kResult = kPartial + 2 * kPartialSlot, kResultSlot = 2048,
     // 2 slots: row maxima of a partial, one block a row
@@ -110,35 +105,36 @@ constexpr uint32_t
     kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kNewMaxBlocksSlot = 256,
     // exp(old max - new max) of the merged rows
     kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 256,
-    kUbEnd = kMergedRescale + kMergedRescaleSlot;
+    kNewKey = kMergedRescale + kMergedRescaleSlot, kNewKeySlot = 2048,  // new rows
+    kNewValue = kNewKey + kNewKeySlot, kNewValueSlot = 2048,  // new rows
+    kUbEnd = kNewValue + kNewValueSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert(
-    (kRowMax | kRowSum | kAccumulator | kWholeScore | kScore | kMaskRows | kMaskWide | kLanes
-        | kTileStat | kNewMax | kRescale | kStep | kRowBlocks | kProb | kProbHalf |
-        kWholePartial | kPartial | kResult | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum
-        | kPartMax | kPartSum | kNewMaxBlocks | kMergedRescale) % 32 == 0,
+static_assert((kQueryPart | kQueryWide | kQueryScaled | kRowMax | kRowSum | kAccumulator | kScore |
+        kAttentionMaskRows | kAttentionMaskWide | kLanes | kTileStat | kNewMax | kRescale |
+        kRowBlocks | kProb | kPartial | kResult | kLeavingMax | kLeavingSum | kMergedMax |
+        kMergedSum | kPartMax | kPartSum | kNewMaxBlocks | kMergedRescale | kNewKey | kNewValue) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = 8192,  // query rows of the task, Nz
-    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 16384,  // 2 slots: key block, Nz
+    kQueryL1 = 0, kQueryL1Slot = 16384,  // query rows of the task, Nz
+    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
     // 2 slots: probabilities of a key tile, Nz
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 8192,
-    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 16384,  // 2 slots: value block, Nz
+    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 65536,
+    kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 32768,  // 2 slots: value block, Nz
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
 static_assert((kQueryL1 | kKeyL1 | kProbL1 | kValueL1) % 32 == 0,
     "buffers of L1 are aligned");
 // L0A
 constexpr uint32_t
-    kLeftL0 = 0, kLeftL0Slot = 8192,  // 2 slots: left operand, Zz
+    kLeftL0 = 0, kLeftL0Slot = 16384,  // 2 slots: left operand, Zz
     kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
 static_assert((kLeftL0) % 512 == 0,
     "buffers of L0A are aligned");
 // L0B
 constexpr uint32_t
-    kRightL0 = 0, kRightL0Slot = 16384,  // 2 slots: right operand, Zn
+    kRightL0 = 0, kRightL0Slot = 32768,  // 2 slots: right operand, Zn
     kL0bEnd = kRightL0 + 2 * kRightL0Slot;
 static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
 static_assert((kRightL0) % 512 == 0,
@@ -167,37 +163,48 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
 constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kWholeScoreReady = 0;  // MTE2_V, wholeScore, maskRows: one id a slot
-constexpr int32_t kWholePartialReady = 2;  // MTE2_V, wholePartial: one id a slot
-constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum: one id a slot
-constexpr int32_t kRowMaxFree = 6;  // MTE3_V, rowMax, rowSum, accumulator
+constexpr int32_t kNewKeyReady = 0;  // MTE2_MTE3, newKey
+constexpr int32_t kNewValueReady = 1;  // MTE2_MTE3, newValue
+constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
+constexpr int32_t kScoreReady = 1;  // MTE2_V, score, attentionMaskRows: one id a slot
+constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kNewKeyFree = 0;  // MTE3_MTE2, newKey
+constexpr int32_t kNewValueFree = 1;  // MTE3_MTE2, newValue
+constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
+constexpr int32_t kProbFree = 1;  // MTE3_V, prob: one id a slot
+constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
+constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum: one id a slot
+constexpr int32_t kRowMaxFree = 7;  // MTE3_V, rowMax, rowSum, accumulator
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
-constexpr int32_t kWholeScoreFree = 0;  // V_MTE2, wholeScore, score, maskRows: one id a slot
-constexpr int32_t kPartialTaken = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
-constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
-constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum: one id a slot
+constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
+constexpr int32_t kScoreFree = 1;  // V_MTE2, score, attentionMaskRows: one id a slot
+constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum: one id a slot
+constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
+constexpr int32_t kProbReady = 1;  // V_MTE3, prob: one id a slot
+constexpr int32_t kRowMaxReady = 3;  // V_MTE3, accumulator
+constexpr int32_t kResultReady = 4;  // V_MTE3, result: one id a slot
+constexpr int32_t kLeavingMaxReady = 6;  // V_MTE3, leavingMax, leavingSum: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
 constexpr uint16_t kBeforeMergePartials = 3;
+constexpr uint16_t kAllScaleQuery = 4;
+constexpr uint16_t kScaledQueryReady = 5;
 
 template <typename T>
-class SelfAttentionPaEncoderKernel : attndsl::KernelBase {
+class SelfAttentionKernel : attndsl::KernelBase {
 public:
     // The whole kernel; tensors in the contract's order, then the user's part of the workspace and
     // the tiling data.
-    __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR mask,
-        GM_ADDR seqLen, GM_ADDR qkDescale, GM_ADDR vpvDescale, GM_ADDR output, GM_ADDR workspace,
-        const SelfAttentionPaEncoderTiling &tiling)
+    __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR cacheK,
+        GM_ADDR cacheV, GM_ADDR attentionMask, GM_ADDR tokenOffset, GM_ADDR seqLen, GM_ADDR layerId,
+        GM_ADDR output, GM_ADDR workspace, const SelfAttentionTiling &tiling)
     {
         TPipe pipe;
         tiling_ = tiling;
@@ -205,10 +212,12 @@ public:
         Bind(queryGm_, query);
         Bind(keyGm_, key);
         Bind(valueGm_, value);
-        Bind(maskGm_, mask);
+        Bind(cacheKGm_, cacheK);
+        Bind(cacheVGm_, cacheV);
+        Bind(attentionMaskGm_, attentionMask);
+        Bind(tokenOffsetGm_, tokenOffset);
         Bind(seqLenGm_, seqLen);
-        Bind(qkDescaleGm_, qkDescale);
-        Bind(vpvDescaleGm_, vpvDescale);
+        Bind(layerIdGm_, layerId);
         Bind(outputGm_, output);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
@@ -217,27 +226,31 @@ public:
         Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
         Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
         Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
+        Bind(scaledQueryGm_, workspace + tiling_.scaledQueryOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<int8_t>(l1_, kQueryL1);
+            queryL1_ = View<T>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
+            queryPart_ = View<T>(ub_, kQueryPart);
+            queryWide_ = View<float>(ub_, kQueryWide);
+            queryScaled_ = View<T>(ub_, kQueryScaled);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             accumulator_ = View<float>(ub_, kAccumulator);
-            maskWide_ = View<float>(ub_, kMaskWide);
+            attentionMaskWide_ = View<float>(ub_, kAttentionMaskWide);
             lanes_ = View<float>(ub_, kLanes);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            step_ = View<float>(ub_, kStep);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
-            probHalf_ = View<half>(ub_, kProbHalf);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
+            newKey_ = View<T>(ub_, kNewKey);
+            newValue_ = View<T>(ub_, kNewValue);
         }
         // TPipe holds events of its own until it is destroyed; from here on all events are this
         // kernel's.
@@ -263,14 +276,16 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+        AwaitScaledQuery();
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
                 tilesPerSplit, firstTile, tiles] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t keyStart =
-                KeysBefore(batch, tiling_.seqLenLayoutIs1, tiling_.batchScalar);
-            const int64_t valueStart = keyStart;
+            const int64_t newKeyStart = firstToken;
+            const int64_t keyPosition = MaxOf(keyEnd - queryLength, 0);
+            const int64_t newValueStart = firstToken;
+            const int64_t valuePosition = MaxOf(keyEnd - queryLength, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -278,12 +293,13 @@ private:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile);
+                    ScoreTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, newKeyStart,
+                        keyPosition, tile);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, valueStart,
-                        tile);
+                    WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile,
+                        newValueStart, valuePosition, tile);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -301,13 +317,22 @@ private:
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
+        SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
         SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
+        SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
+        SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
+        ScaleQuery();
+        ReleaseScaledQuery();
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
@@ -320,8 +345,8 @@ private:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(batch, firstHead, heads, firstQuery, keyEnd, firstTile, tile,
-                        rowBegin, rows);
+                    SoftmaxTile(firstHead, heads, firstQuery, keyEnd, firstTile, tile, rowBegin,
+                        rows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -336,13 +361,21 @@ private:
         if (tiling_.splits > 1) {
             MergePartials();
         }
+        AppendRows();
+        WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
+        WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
         WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
+        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
+        WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
+        WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
     }
 
     // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
@@ -368,8 +401,7 @@ private:
         const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
         const int64_t taskRows = heads * queries;
         const int64_t firstToken = RowsBefore(batch);
-        const int64_t keyEnd =
-            tiling_.seqLenLayoutIs1 ? seqLenGm_.GetValue(tiling_.batchScalar + batch) : queryLength;
+        const int64_t keyEnd = tokenOffsetGm_.GetValue(batch);
         const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -388,23 +420,38 @@ private:
         return found;
     }
 
-    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t seqLenLayoutIs1,
-        int64_t batchScalar)
+    // Cube stages
+    // Waits until the vector cores of all blocks have written their parts.
+    __aicore__ inline void AwaitScaledQuery()
     {
-        int64_t found = 0;
-        for (int64_t b = 0; b < extent; ++b) {
-            found += seqLenLayoutIs1 ? seqLenGm_.GetValue(batchScalar + b) : seqLenGm_.GetValue(b);
+        if (tiling_.queryIsScaled) {
+            CrossCoreWaitFlag(kScaledQueryReady);
         }
-        return found;
     }
 
-    // Cube stages
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(int64_t firstHead, int64_t heads, int64_t firstQuery,
         int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
         if (tiles > 0) {
-            if (heads == 1 && tiling_.queryStrideS <= 65535) {
+            if (tiling_.queryIsScaled) {
+                if (heads == 1 && tiling_.queryStrideS <= 65535) {
+                    DataCopy(queryL1_,
+                        scaledQueryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
+                            + firstHead * tiling_.queryStrideN],
+                        Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
+                            rowFractals * kFractal, 1, 0));
+                } else {
+                    for (int64_t position = 0; position < queries; ++position) {
+                        DataCopy(queryL1_[position * heads * kFractal],
+                            scaledQueryGm_[(firstToken + firstQuery
+                                + position) * tiling_.queryStrideS
+                                + firstHead * tiling_.queryStrideN],
+                            Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
+                                rowFractals * kFractal, 1, 0));
+                    }
+                }
+            } else if (heads == 1 && tiling_.queryStrideS <= 65535) {
                 DataCopy(queryL1_,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
@@ -412,7 +459,7 @@ private:
                         rowFractals * kFractal, 1, 0));
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1_[position * heads * kInt8Depth],
+                    DataCopy(queryL1_[position * heads * kFractal],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
                         Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
@@ -423,45 +470,73 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t keyStart, int64_t tile)
+    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t batch, int64_t taskRows,
+        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t newKeyStart,
+        int64_t keyPosition, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
-            kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
+            batch * tiling_.cacheKStrideB + layerIdGm_.GetValue(0) * tiling_.cacheKStrideY
+                + kvHead * tiling_.cacheKStrideK + firstKey * tiling_.cacheKStrideT;
+        const int64_t newKeyTile =
+            kvHead * tiling_.keyStrideK + (newKeyStart + firstKey) * tiling_.keyStrideU;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto scoreL0 = View<int32_t>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
+            auto scoreL0 = View<float>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
             WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
             {
-                auto keyL1 = View<int8_t>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                 // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+                const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
                 WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                if (tiling_.keyStrideU <= 65535) {
-                    DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
-                        Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
-                            RoundUp(cols, kFractal), 1, 0));
-                } else {
-                    for (int64_t row = 0; row < cols; ++row) {
-                        DataCopy(keyL1[row * kInt8Depth],
-                            keyGm_[keyTile + n0 * tiling_.keyStrideU + row * tiling_.keyStrideU],
-                            Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                if (cachedRows > 0) {
+                    if (tiling_.cacheKStrideT <= 65535) {
+                        DataCopy(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT],
+                            Nd2NzParams(1, cachedRows, tiling_.headDim, 0, tiling_.cacheKStrideT,
                                 RoundUp(cols, kFractal), 1, 0));
+                    } else {
+                        for (int64_t row = 0; row < cachedRows; ++row) {
+                            DataCopy(keyL1[row * kFractal],
+                                cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT
+                                    + row * tiling_.cacheKStrideT],
+                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                                    RoundUp(cols, kFractal), 1, 0));
+                        }
+                    }
+                }
+                if (cols > cachedRows) {
+                    if (tiling_.keyStrideU <= 65535) {
+                        PipeBarrier<PIPE_MTE2>();
+                        DataCopy(keyL1[cachedRows * kFractal],
+                            keyGm_[newKeyTile
+                                + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
+                            Nd2NzParams(1, cols - cachedRows, tiling_.headDim, 0,
+                                tiling_.keyStrideU, RoundUp(cols, kFractal), 1, 0));
+                    } else {
+                        PipeBarrier<PIPE_MTE2>();
+                        for (int64_t row = 0; row < cols - cachedRows; ++row) {
+                            DataCopy(keyL1[(cachedRows + row) * kFractal],
+                                keyGm_[newKeyTile
+                                    + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU
+                                    + row * tiling_.keyStrideU],
+                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                                    RoundUp(cols, kFractal), 1, 0));
+                        }
                     }
                 }
                 SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                 WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                 {
-                    auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                    auto rightL0 = View<int8_t>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kHeadDimBucket, kInt8Depth);
+                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                    auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
+                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
                     const int64_t columnFractals = CeilDiv(cols, kFractal);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kInt8Depth)],
-                            queryL1_[rowGroup * (kFractal * kInt8Depth)],
+                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
+                            queryL1_[rowGroup * (kFractal * kFractal)],
                             LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                     }
                     LoadData(rightL0, keyL1,
@@ -469,7 +544,7 @@ private:
                     SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
+                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     leftL0Slot_ ^= 1;
                 }
@@ -478,7 +553,7 @@ private:
             }
             SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
             WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
+            Fixpipe<float, float, CFG_ROW_MAJOR>(
                 scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], scoreL0,
                 FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
                     kTileKeys, false));
@@ -489,71 +564,98 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t valueStart, int64_t tile)
+    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t batch, int64_t taskRows,
+        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t newValueStart,
+        int64_t valuePosition, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile =
-            kvHead * tiling_.valueStrideK + (valueStart + firstKey) * tiling_.valueStrideU;
+            batch * tiling_.cacheVStrideB + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
+                + kvHead * tiling_.cacheVStrideK + firstKey * tiling_.cacheVStrideT;
+        const int64_t newValueTile =
+            kvHead * tiling_.valueStrideK + (newValueStart + firstKey) * tiling_.valueStrideU;
         CrossCoreWaitFlag(kProbRingReady);
         {
-            auto probL1 = View<int8_t>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             {
-                auto outL0 = View<int32_t>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
+                auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<int8_t>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and
                     // L0B
+                    const int64_t cachedRows =
+                        MaxOf(0, MinOf(depth, valuePosition - firstKey - k0));
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    if (tiling_.valueStrideU <= 65535) {
-                        DataCopy(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU],
-                            Nd2NzParams(1, depth, tiling_.valueDim, 0, tiling_.valueStrideU,
-                                RoundUp(RoundUp(depth, kInt8Depth), kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < depth; ++row) {
-                            DataCopy(valueL1[row * kInt8Depth],
-                                valueGm_[valueTile + k0 * tiling_.valueStrideU
-                                    + row * tiling_.valueStrideU],
-                                Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
-                                    RoundUp(RoundUp(depth, kInt8Depth), kFractal), 1, 0));
+                    if (cachedRows > 0) {
+                        if (tiling_.cacheVStrideT <= 65535) {
+                            DataCopy(valueL1, cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT],
+                                Nd2NzParams(1, cachedRows, tiling_.valueDim, 0,
+                                    tiling_.cacheVStrideT, RoundUp(depth, kFractal), 1, 0));
+                        } else {
+                            for (int64_t row = 0; row < cachedRows; ++row) {
+                                DataCopy(valueL1[row * kFractal],
+                                    cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT
+                                        + row * tiling_.cacheVStrideT],
+                                    Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
+                                        RoundUp(depth, kFractal), 1, 0));
+                            }
+                        }
+                    }
+                    if (depth > cachedRows) {
+                        if (tiling_.valueStrideU <= 65535) {
+                            PipeBarrier<PIPE_MTE2>();
+                            DataCopy(valueL1[cachedRows * kFractal],
+                                valueGm_[newValueTile
+                                    + (k0 - valuePosition + cachedRows) * tiling_.valueStrideU],
+                                Nd2NzParams(1, depth - cachedRows, tiling_.valueDim, 0,
+                                    tiling_.valueStrideU, RoundUp(depth, kFractal), 1, 0));
+                        } else {
+                            PipeBarrier<PIPE_MTE2>();
+                            for (int64_t row = 0; row < depth - cachedRows; ++row) {
+                                DataCopy(valueL1[(cachedRows + row) * kFractal],
+                                    valueGm_[newValueTile
+                                        + (k0 - valuePosition + cachedRows) * tiling_.valueStrideU
+                                        + row * tiling_.valueStrideU],
+                                    Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
+                                        RoundUp(depth, kFractal), 1, 0));
+                            }
                         }
                     }
                     SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                        auto rightL0 = View<int8_t>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                        const int64_t depthFractals = CeilDiv(depth, kInt8Depth);
-                        const int64_t columnFractals = CeilDiv(kValueDimBucket, kFractal);
+                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
+                        const int64_t depthFractals = CeilDiv(depth, kFractal);
+                        const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kInt8Depth)],
-                                probL1[(k0 / kInt8Depth * rowFractals
-                                    + rowGroup) * (kFractal * kInt8Depth)],
+                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
+                                probL1[(k0 / kFractal * rowFractals
+                                    + rowGroup) * (kFractal * kFractal)],
                                 LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                         }
                         for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
                             LoadDataWithTranspose(
-                                rightL0[depthGroup * columnFractals * (kFractal * kInt8Depth)],
-                                valueL1[depthGroup * (kInt8Depth * kInt8Depth)],
-                                LoadData2dTransposeParams(0, columnFractals * kFractal / kInt8Depth,
-                                    depthFractals, 1, 0));
+                                rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                valueL1[depthGroup * (kFractal * kFractal)],
+                                LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
                         }
                         SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         // from 10 fractals on the cube itself accumulates products in order
-                        if (rowFractals * kFractal * kValueDimBucket < 10 * kFractal * kFractal) {
+                        if (rowFractals * kFractal * kPaddedValueSize < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
                         Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, kValueDimBucket, depth, 0, false,
+                            MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0, false,
                                 k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
@@ -563,10 +665,10 @@ private:
                 }
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kValueDimBucket], outL0,
-                    FixpipeParamsV220(kValueDimBucket, taskRows, rowFractals * kFractal,
-                        kValueDimBucket, false));
+                Fixpipe<float, float, CFG_ROW_MAJOR>(
+                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], outL0,
+                    FixpipeParamsV220(kPaddedValueSize, taskRows, rowFractals * kFractal,
+                        kPaddedValueSize, false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
             }
@@ -577,20 +679,59 @@ private:
     }
 
     // Vector stages
+    // All of query times a factor, rounded to its dtype, to the workspace.
+    __aicore__ inline void ScaleQuery()
+    {
+        if (tiling_.queryIsScaled) {
+            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * 4096;
+                 firstElement < tiling_.queryElements;
+                 firstElement += blockCount_ * 8192) {
+                const int64_t elements = MinOf(4096, tiling_.queryElements - firstElement);
+                WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
+                DataCopyPad(queryPart_, queryGm_[firstElement],
+                    DataCopyExtParams(1, elements * 2, 0, 0, 0), DataCopyPadExtParams<T>());
+                SetFlag<HardEvent::MTE2_V>(kQueryPartReady);
+                WaitFlag<HardEvent::MTE2_V>(kQueryPartReady);
+                PipeBarrier<PIPE_V>();
+                Cast(queryWide_, queryPart_, RoundMode::CAST_NONE, elements);
+                SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
+                PipeBarrier<PIPE_V>();
+                Muls(queryWide_, queryWide_, float(tiling_.qScale), elements);
+                WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
+                PipeBarrier<PIPE_V>();
+                Cast(queryScaled_, queryWide_, RoundMode::CAST_RINT, elements);
+                SetFlag<HardEvent::V_MTE3>(kQueryScaledReady);
+                WaitFlag<HardEvent::V_MTE3>(kQueryScaledReady);
+                DataCopyPad(scaledQueryGm_[firstElement], queryScaled_,
+                    DataCopyExtParams(1, elements * 2, 0, 0, 0));
+                SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
+            }
+        }
+    }
+
+    // All vector cores have written their parts: the cube may read.
+    __aicore__ inline void ReleaseScaledQuery()
+    {
+        if (tiling_.queryIsScaled) {
+            CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
+            CrossCoreWaitFlag(kAllScaleQuery);
+            CrossCoreSetFlag<2, PIPE_MTE3>(kScaledQueryReady);
+        }
+    }
+
     // Rows that have seen no key yet.
     __aicore__ inline void StartRows(int64_t rows)
     {
         if (rows > 0) {
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
-            Duplicate(accumulator_, float(0), rows * kValueDimBucket);
+            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t batch, int64_t firstHead, int64_t heads,
-        int64_t firstQuery, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void SoftmaxTile(int64_t firstHead, int64_t heads, int64_t firstQuery,
+        int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t rowBegin, int64_t rows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -598,62 +739,43 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto wholeScore = View<int32_t>(ub_, kWholeScore + wholeScoreSlot_ * kWholeScoreSlot);
-            auto score = View<float>(ub_, kScore + wholeScoreSlot_ * kScoreSlot);
-            auto maskRows = View<T>(ub_, kMaskRows + wholeScoreSlot_ * kMaskRowsSlot);
-            WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
-            DataCopyPad(wholeScore,
+            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            auto attentionMaskRows =
+                View<T>(ub_, kAttentionMaskRows + scoreSlot_ * kAttentionMaskRowsSlot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            DataCopyPad(score,
                 scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<int32_t>());
+                DataCopyPadExtParams<float>());
             if (heads == 1) {
+                const int64_t head = firstHead;
                 const int64_t queryIndex = firstQuery + rowBegin + r0;
-                DataCopyPad(maskRows,
-                    maskGm_[batch * tiling_.maskPitch0 + queryIndex * tiling_.maskPitch1
-                        + firstKey],
-                    DataCopyExtParams(chunk, keys * 2, (tiling_.maskPitch1 - keys) * 2,
+                DataCopyPad(attentionMaskRows,
+                    attentionMaskGm_[head * tiling_.attentionMaskPitch0
+                        + queryIndex * tiling_.attentionMaskPitch1 + firstKey],
+                    DataCopyExtParams(chunk, keys * 2, (tiling_.attentionMaskPitch1 - keys) * 2,
                         (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                     DataCopyPadExtParams<T>());
             } else {
                 for (int64_t row = 0; row < chunk; ++row) {
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    DataCopyPad(maskRows[row * kTileKeys],
-                        maskGm_[batch * tiling_.maskPitch0 + queryIndex * tiling_.maskPitch1
-                            + firstKey],
+                    DataCopyPad(attentionMaskRows[row * kTileKeys],
+                        attentionMaskGm_[head * tiling_.attentionMaskPitch0
+                            + queryIndex * tiling_.attentionMaskPitch1 + firstKey],
                         DataCopyExtParams(1, keys * 2, 0, 0, 0), DataCopyPadExtParams<T>());
                 }
             }
-            SetFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
+            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
-            Cast(score, wholeScore, RoundMode::CAST_RINT, span);
-            // score * qkDescale  (self_attention.py:252)
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; ++row) {
-                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                Muls(score[row * kTileKeys], score[row * kTileKeys],
-                    float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
-                    RoundUp(keys, 64));
-            }
             // score * qkScale  (self_attention.py:252)
-            PipeBarrier<PIPE_V>();
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + mask  (self_attention.py:173)
-            Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
+            // score + attentionMask  (self_attention.py:171)
+            Cast(attentionMaskWide_, attentionMaskRows, RoundMode::CAST_NONE, span);
             PipeBarrier<PIPE_V>();
-            Mins(maskWide_, maskWide_, float(0.0f), span);
-            PipeBarrier<PIPE_V>();
-            Add(score, score, maskWide_, span);
-            // score + mask  (self_attention.py:173)
-            PipeBarrier<PIPE_V>();
-            Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
-            PipeBarrier<PIPE_V>();
-            Maxs(maskWide_, maskWide_, float(0.0f), span);
-            PipeBarrier<PIPE_V>();
-            Muls(maskWide_, maskWide_, float(-3e+38f), span);
-            PipeBarrier<PIPE_V>();
-            Add(score, score, maskWide_, span);
+            Add(score, score, attentionMaskWide_, span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
@@ -680,16 +802,6 @@ private:
             PipeBarrier<PIPE_V>();
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
             Adds(rowMax_[r0], newMax_, float(0), chunk);
-            // step = exp(row maximum of the tile - newMax) / 127
-            Sub(step_[slot * kRowsPerVector + r0], tileStat_, newMax_, chunk);
-            PipeBarrier<PIPE_V>();
-            Exp(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0], chunk);
-            PipeBarrier<PIPE_V>();
-            Muls(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
-                float(0.007874015748031496f), chunk);
-            PipeBarrier<PIPE_V>();
-            Maxs(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
-                float(kSmallest), chunk);
             // score = exp(score - newMax)
             Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
@@ -720,37 +832,20 @@ private:
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
             {
-                auto prob = View<int8_t>(ub_, kProb + probSlot_ * kProbSlot);
-                // prob = clip(round(score / step), -128, 127)
-                Brcb(rowBlocks_, step_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
-                PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    Div(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-                }
-                PipeBarrier<PIPE_V>();
-                Cast(score, score, RoundMode::CAST_RINT, span);
-                PipeBarrier<PIPE_V>();
-                Maxs(score, score, float(-128.0f), span);
-                PipeBarrier<PIPE_V>();
-                Mins(score, score, float(127.0f), span);
-                PipeBarrier<PIPE_V>();
-                Cast(probHalf_, score, RoundMode::CAST_RINT, span);
+                auto prob = View<T>(ub_, kProb + probSlot_ * kProbSlot);
                 WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(prob, probHalf_, RoundMode::CAST_RINT, span);
+                Cast(prob, score, RoundMode::CAST_RINT, span);
                 SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                 DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                     prob,
-                    DataCopyExtParams(chunk, keys, (kTileKeys - RoundUp(keys, 32)) / 32,
-                        kTileKeys - keys, 0));
+                    DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
+                        (kTileKeys - keys) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
                 probSlot_ ^= 1;
             }
-            SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
-            wholeScoreSlot_ ^= 1;
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            scoreSlot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
@@ -762,41 +857,28 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto wholePartial =
-                View<int32_t>(ub_, kWholePartial + wholePartialSlot_ * kWholePartialSlot);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            DataCopyPad(wholePartial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kValueDimBucket],
-                DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
-                DataCopyPadExtParams<int32_t>());
-            SetFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
-            WaitFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
-            SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
-            Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kValueDimBucket);
-            // partial = partial * step
-            Brcb(rowBlocks_, step_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                BrcbRepeatParams(1, 8));
-            PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                Mul(partial[d0], partial[d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
-            }
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            DataCopyPad(partial,
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
+                DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
+                DataCopyPadExtParams<float>());
+            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            PipeBarrier<PIPE_V>();
             Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
                 BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kValueDimBucket + d0],
-                    accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kPaddedValueSize + d0],
+                    accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kValueDimBucket], accumulator_[r0 * kValueDimBucket], partial,
-                chunk * kValueDimBucket);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
+                chunk * kPaddedValueSize);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             partialSlot_ ^= 1;
-            wholePartialSlot_ ^= 1;
         }
     }
 
@@ -813,25 +895,16 @@ private:
                 PipeBarrier<PIPE_V>();
                 Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kValueDimBucket + d0],
-                        accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Div(accumulator_[r0 * kPaddedValueSize + d0],
+                        accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                // result = result * a factor of its head  (self_attention.py:561)
-                PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < chunk; ++row) {
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    Muls(accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
-                        accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
-                        float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
-                        kValueDimBucket);
-                }
-                auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
+                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_[r0 * kValueDimBucket], RoundMode::CAST_RINT,
-                    chunk * kValueDimBucket);
+                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                    chunk * kPaddedValueSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
@@ -841,7 +914,7 @@ private:
                         + head * tiling_.outputStrideN],
                         result,
                         DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                            (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                            (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                             (tiling_.outputStrideS - tiling_.valueDim) * 2, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
@@ -849,7 +922,7 @@ private:
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                             + head * tiling_.outputStrideN],
-                            result[row * kValueDimBucket],
+                            result[row * kPaddedValueSize],
                             DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
                     }
                 }
@@ -877,10 +950,10 @@ private:
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
                     DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                        accumulator_[r0 * kValueDimBucket],
-                        DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
-                            (tiling_.queryHeads * kValueDimBucket - kValueDimBucket) * 4, 0));
+                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize],
+                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
+                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -892,9 +965,9 @@ private:
                             DataCopyExtParams(1, 32, 0, 0, 0));
                         DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kValueDimBucket],
-                            accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
-                            DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
+                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                            accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
+                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
@@ -920,77 +993,78 @@ private:
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            Duplicate(accumulator_, float(0), chunk * kValueDimBucket);
+            Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
-                DataCopyPad(partial,
-                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kValueDimBucket],
-                    DataCopyExtParams(1, chunk * kValueDimBucket * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
-                SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                Exp(partMax, partMax, chunk * 8);
-                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                Mul(partSum, partSum, partMax, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
+                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                {
+                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    DataCopyPad(partial,
+                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                        DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    PipeBarrier<PIPE_V>();
+                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                    Exp(partMax, partMax, chunk * 8);
+                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                    Mul(partSum, partSum, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
+                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
+                    PipeBarrier<PIPE_V>();
+                    Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    partialSlot_ ^= 1;
                 }
-                for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
-                    Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
-                }
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial, chunk * kValueDimBucket);
-                partialSlot_ ^= 1;
+                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                 partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kValueDimBucket; d0 += kRepeatLanes) {
+            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
-            }
-            // result = result * a factor of its head  (self_attention.py:561)
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; ++row) {
-                const int64_t head = r0 + row;
-                Muls(accumulator_[row * kValueDimBucket], accumulator_[row * kValueDimBucket],
-                    float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
-                    kValueDimBucket);
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             {
-                auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
+                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kValueDimBucket);
+                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                     + head * tiling_.outputStrideN],
                     result,
                     DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                        (kValueDimBucket - RoundUp(tiling_.valueDim, 16)) / 16,
+                        (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                         (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;
@@ -999,40 +1073,113 @@ private:
         }
     }
 
-    SelfAttentionPaEncoderTiling tiling_{};
+    // New keys and values into their rows of the caches.
+    __aicore__ inline void AppendRows()
+    {
+        for (int64_t batch = 0; batch < tiling_.batchRows; ++batch) {
+            const int64_t newKeyStart = RowsBefore(batch);
+            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
+            const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
+            const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - keyPosition);
+            for (int64_t newRow = blockIndex_ * 2 + subBlock_;
+                 newRow < newRows;
+                 newRow += blockCount_ * 2) {
+                const int64_t cacheRow = keyPosition + newRow;
+                for (int64_t r0 = 0; r0 < tiling_.kvHeads; r0 += kRowsPerStep) {
+                    const int64_t chunk = MinOf(kRowsPerStep, tiling_.kvHeads - r0);
+                    const int64_t kvHead = r0;
+                    WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
+                    DataCopyPad(newKey_,
+                        keyGm_[kvHead * tiling_.keyStrideK
+                            + (newKeyStart + newRow) * tiling_.keyStrideU],
+                        DataCopyExtParams(chunk, tiling_.headDim * 2,
+                            (tiling_.keyStrideK - tiling_.headDim) * 2,
+                            (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16, 0),
+                        DataCopyPadExtParams<T>());
+                    SetFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
+                    WaitFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
+                    DataCopyPad(cacheKGm_[batch * tiling_.cacheKStrideB
+                        + layerIdGm_.GetValue(0) * tiling_.cacheKStrideY
+                        + kvHead * tiling_.cacheKStrideK + cacheRow * tiling_.cacheKStrideT],
+                        newKey_,
+                        DataCopyExtParams(chunk, tiling_.headDim * 2,
+                            (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
+                            (tiling_.cacheKStrideK - tiling_.headDim) * 2, 0));
+                    SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
+                }
+            }
+        }
+        for (int64_t batch = 0; batch < tiling_.batchRows; ++batch) {
+            const int64_t newValueStart = RowsBefore(batch);
+            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
+            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
+            const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - valuePosition);
+            for (int64_t newRow = blockIndex_ * 2 + subBlock_;
+                 newRow < newRows;
+                 newRow += blockCount_ * 2) {
+                const int64_t cacheRow = valuePosition + newRow;
+                for (int64_t r0 = 0; r0 < tiling_.kvHeads; r0 += kRowsPerStep) {
+                    const int64_t chunk = MinOf(kRowsPerStep, tiling_.kvHeads - r0);
+                    const int64_t kvHead = r0;
+                    WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
+                    DataCopyPad(newValue_,
+                        valueGm_[kvHead * tiling_.valueStrideK
+                            + (newValueStart + newRow) * tiling_.valueStrideU],
+                        DataCopyExtParams(chunk, tiling_.valueDim * 2,
+                            (tiling_.valueStrideK - tiling_.valueDim) * 2,
+                            (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16, 0),
+                        DataCopyPadExtParams<T>());
+                    SetFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
+                    WaitFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
+                    DataCopyPad(cacheVGm_[batch * tiling_.cacheVStrideB
+                        + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
+                        + kvHead * tiling_.cacheVStrideK + cacheRow * tiling_.cacheVStrideT],
+                        newValue_,
+                        DataCopyExtParams(chunk, tiling_.valueDim * 2,
+                            (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
+                            (tiling_.cacheVStrideK - tiling_.valueDim) * 2, 0));
+                    SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
+                }
+            }
+        }
+    }
+
+    SelfAttentionTiling tiling_{};
 
     // The slot that each lifetime uses next
     uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, wholeScoreSlot_ = 0, probSlot_ = 0, wholePartialSlot_ = 0;
-    uint32_t partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
+    uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;
 
     // Global memory
-    GlobalTensor<int8_t> queryGm_;
-    GlobalTensor<int8_t> keyGm_;
-    GlobalTensor<int8_t> valueGm_;
-    GlobalTensor<T> maskGm_;
+    GlobalTensor<T> queryGm_;
+    GlobalTensor<T> keyGm_;
+    GlobalTensor<T> valueGm_;
+    GlobalTensor<T> cacheKGm_;
+    GlobalTensor<T> cacheVGm_;
+    GlobalTensor<T> attentionMaskGm_;
+    GlobalTensor<int64_t> tokenOffsetGm_;
     GlobalTensor<int64_t> seqLenGm_;
-    GlobalTensor<float> qkDescaleGm_;
-    GlobalTensor<float> vpvDescaleGm_;
-    GlobalTensor<half> outputGm_;
-    GlobalTensor<int32_t> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<int8_t> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<int32_t> outRingGm_;  // ring of weighted sums, cube to vector
+    GlobalTensor<int64_t> layerIdGm_;
+    GlobalTensor<T> outputGm_;
+    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
+    GlobalTensor<T> scaledQueryGm_;  // scaled query
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, accumulator_, maskWide_, lanes_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, step_, rowBlocks_, mergedMax_, mergedSum_, newMaxBlocks_;
-    LocalTensor<float> mergedRescale_;
-    LocalTensor<half> probHalf_;
-    LocalTensor<int8_t> queryL1_;
+    LocalTensor<T> queryPart_, queryScaled_, newKey_, newValue_;
+    LocalTensor<float> queryWide_, rowMax_, rowSum_, accumulator_, attentionMaskWide_, lanes_;
+    LocalTensor<float> tileStat_, newMax_, rescale_, rowBlocks_, mergedMax_, mergedSum_;
+    LocalTensor<float> newMaxBlocks_, mergedRescale_;
+    LocalTensor<T> queryL1_;
 };
 
-// namespace
-// self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE
+// namespace self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI
 }
 
-// ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_MASK_PER_BATCH_CCD31859_MASKTYPE_NORM_QUANTTYPE_QKV_ONLINE_H
+// ATTNDSL_SELF_ATTENTION_D128_E128_KEY_VALUE_ATTENTIONMASK_ATTENTIONMASK_PER_HEAD_MASKTYPE_ALIBI_H
 #endif

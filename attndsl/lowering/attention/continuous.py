@@ -1,0 +1,85 @@
+"""Continuous pipelines: the cube begins an item's scores before the rows of the item before are finished.
+
+A pipeline that drains at each item leaves both core kinds idle for some tiles. A continuous one does not:
+at the first tiles of an item, stages with a lag work on the last tiles of the item before. Each step keeps
+the scalars of its item for them. The loop over items has one turn more than the block has items; its steps
+finish the last item.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from attndsl.expr import Expr, maximum, minimum, select
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import (
+    ITEM,
+    ITEM_SLOT,
+    R0,
+    SLOT,
+    STEPS,
+    TASK_ROWS,
+    TILE,
+    TILES,
+)
+from attndsl.tile.program import BLOCK_COUNT
+from attndsl.tile.statements import Collect, Let, PickTensor, Statement
+
+
+def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
+    """The contexts of a computation, with continuous pipelines if each of them can have one."""
+    if not all(_can_be_continuous(context) for context in contexts):
+        return contexts
+    return tuple(replace(context, continuous=True) for context in contexts)
+
+
+def _can_be_continuous(context: Context) -> bool:
+    """Whether the state of an item is scalars and row statistics alone.
+
+    A second run over the tiles, vectors of channels, collected arrays and picked tensors belong to one item
+    at a time.
+    """
+    quantized = context.keys.quantization is not None or context.values.quantization is not None
+    if context.computation.selection is not None or quantized:
+        return False
+    parts = (context.rows, context.keys, context.values)
+    entered = [statement for part in parts for statement in part.enter(context)]
+    return not any(isinstance(statement, Collect | PickTensor) for statement in entered)
+
+
+def turns(context: Context) -> Expr:
+    """Where the loop over items ends, one turn after the block's last item."""
+    return context.items + minimum(context.items, BLOCK_COUNT) if context.continuous else context.items
+
+
+def item_of_turn(context: Context) -> Expr:
+    """The item of a turn; the last turn has that of the turn before, with rows and keys that exist."""
+    return minimum(ITEM, context.items - 1) if context.continuous else ITEM
+
+
+def item_steps(context: Context) -> list[Statement]:
+    """The steps of the item: its tiles, one for rows without keys, in the last turn the deepest lag."""
+    if not context.continuous:
+        return []
+    last, none = context.items <= ITEM, TASK_ROWS == 0
+    steps = select(none, 0, maximum(TILES, 1)) if context.rows.may_be_empty() else maximum(TILES, 1)
+    return [Let(symbol=STEPS, value=select(last, context.ring - 1, steps))]
+
+
+def has_keys(context: Context) -> Expr:
+    """Whether a step of a continuous pipeline has a tile of keys."""
+    return (TILE < TILES) & (context.items > ITEM)
+
+
+def ring_slot(context: Context) -> list[Statement]:
+    """The ring slot of the running tile; a step of a continuous pipeline has it from the start."""
+    return [] if context.continuous else [Let(symbol=SLOT, value=TILE % context.ring)]
+
+
+def state_row(context: Context, row: Expr = R0) -> Expr:
+    """Where the maximum and the sum of one of the core's rows stand."""
+    return row + ITEM_SLOT * context.rows_per_vector if context.continuous else row
+
+
+FIRST_STEP = TILE == 0
+LAST_STEP = TILE == STEPS - 1

@@ -1,0 +1,172 @@
+"""Block selection on small graphs: graph in, statements out, without a compiler."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from attndsl.expr import Const, Expr
+from attndsl.graph import nodes
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.make_context import attention_contexts
+from attndsl.lowering.emit.inventory import Inventory
+from attndsl.lowering.match.attention_pattern import recognize
+from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.selection import block_scores, block_selection, selection_buffers, top_blocks
+from attndsl.tile.buffers import GlobalTensor
+from tests.support.devices import DEVICE
+
+from .builders import PACKED, attention, lines, signature, tensor
+
+
+def selecting(
+    *counts: int, step: int = 4, last: int = 7, forced: nodes.Input | None = None, tile_k: int = 128
+) -> Context:
+    """The context of an attention whose 16 best blocks are a result; ``counts``: of a block's window."""
+    output = attention(PACKED)
+    weighted = output.source
+    assert isinstance(weighted, nodes.WeightedSum)
+    numbers: tuple[Expr, ...] = tuple(map(Const, counts))
+    sums = nodes.WindowSum(
+        source=weighted.weights, step=Const(step), last=Const(last), counts=numbers, axes=("S", "N", "J")
+    )
+    grouped = nodes.GroupSum(source=sums, axes=("S", "K", "J"))
+    best = nodes.TopK(source=grouped, count=Const(16), axes=("S", "K", "X"), forced=forced)
+    selected = nodes.Output(name="selected", source=best, dtype="int32", axes=("S", "K", "X"))
+    whole, other = signature(output), signature(selected)
+    parameters = {each.name: each for each in (*whole.parameters, *other.parameters)}
+    parameters["selected"] = GlobalTensor(name="selected", dtype="int32", role="output")
+    taken = replace(
+        whole,
+        present=whole.present | other.present,
+        parameters=tuple(parameters.values()),
+        layouts={**other.layouts, **whole.layouts},
+    )
+    (made,) = attention_contexts(
+        recognize((output, selected)), taken, Schedule(tile_k=tile_k), DEVICE, Inventory()
+    )
+    return made
+
+
+def test_each_lane_has_the_bytes_to_the_first_key_of_its_block() -> None:
+    """A block every 4 keys: 32 in a tile of 128; lanes after them read the last key of the tile."""
+    assert lines(block_scores.number_lanes(selecting(4, 2))) == [
+        "V     blockNumber[256] = 0 + lane numbers",
+        "V     laneBlock[256] = Duplicate(0)",
+        "V     laneOffset[256] = Duplicate(0)",
+        "for position in 0..8:",
+        "V     laneBlock[position * 32 + 32] = Adds(blockNumber[32], 0)",
+        "V     laneOffset[position * 32 + 32] = Muls(blockNumber[32], 16)",
+        "V     laneOffset[position * 32 + 32] = Mins(laneOffset[position * 32 + 32], 508)",
+        "V     laneOffset[position * 32 + 32] = Adds(laneOffset[position * 32 + 32], "
+        "position * (windowRow * 4))",
+        "V     laneNumber[256] = Cast(laneBlock[256]) float32 CAST_RINT",
+    ]
+
+
+def test_the_last_keys_of_a_tile_stay_in_front_of_the_next() -> None:
+    assert lines(block_scores.next_window(selecting(4, 2))) == [
+        "for position in 0..corePositions:",
+        "V     window[position * windowRow + windowBefore] = "
+        "DataCopy(window[position * windowRow + tileKeys + windowBefore])",
+        "V     window[position * windowRow + windowBefore + tileKeys] = Duplicate(0)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("counts", "last", "before", "row"),
+    [
+        ((4, 2), 7, 8, 8 + 128 + 8),
+        ((9, 2), 7, 16, 16 + 128 + 8),
+        ((1,), 0, 8, 8 + 128 + 8),
+        ((4, 2), 20, 8, 8 + 128 + 24),
+    ],
+)
+def test_rows_have_room_for_what_windows_read_around_a_tile(
+    counts: tuple[int, ...], last: int, before: int, row: int
+) -> None:
+    c = selecting(*counts, last=last)
+    assert int(selection_buffers.before(c).value) == before
+    assert int(selection_buffers.pitch(c).value) == row
+    assert selection_buffers.selection_buffers(c).window.elements % row == 0
+
+
+def test_blocks_of_a_tile_are_those_whose_windows_end_in_it() -> None:
+    """Block j ends at key 4 j + 7: of keys 128 to 255, blocks 31 to 62."""
+    found = lines(block_scores.take_blocks(selecting(4, 2), Const(128)))
+    assert found[:4] == [
+        "firstBlock := 0 if tile == 0 else 31",
+        "endBlock := min(totalBlocks, ceil_div(max(0, 128 + tileKeys - 7), 4))",
+        "newBlocks := endBlock - firstBlock",
+        "if newBlocks > 0:",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("counts", "terms", "weight"),
+    [
+        ((4, 2), 5, "min(min(term + 1, 5 - term), 2)"),
+        ((3, 3), 5, "min(min(term + 1, 5 - term), 3)"),
+        ((6,), 6, ""),
+    ],
+)
+def test_a_term_counts_as_often_as_its_windows_meet_it(
+    counts: tuple[int, ...], terms: int, weight: str
+) -> None:
+    found = lines(block_scores.take_blocks(selecting(*counts), Const(128)))
+    loop = found.index(f"for term in 0..{terms}:")
+    (gather, *added) = found[loop + 1 : loop + (4 if weight else 3)]
+    assert gather.startswith("V     blockTerm[usedLanes] = Gather(window[position0 * windowRow + ")
+    assert gather.endswith("bytes (4 * firstBlock - 121 - term + windowBefore) * 4 + laneOffset[usedLanes])")
+    weighted = [f"V     blockTerm[usedLanes] = Muls(blockTerm[usedLanes], {weight})"] if weight else []
+    assert added == [
+        *weighted,
+        "V     blockScore[usedLanes] = Add(blockScore[usedLanes], blockTerm[usedLanes])",
+    ]
+
+
+def test_the_best_begin_with_records_that_every_block_is_better_than() -> None:
+    assert lines(top_blocks.start_best(selecting(4, 2)))[1:] == [
+        "V     blockScore[32] = Duplicate(-inf)",
+        "V     blockNumber[32] = Duplicate(-1)",
+        "V     blockRecords[64] = Sort32(blockScore[32], blockNumber[32])",
+        "for position in 0..corePositions:",
+        "V     best[position * 32 * 2 + 64] = DataCopy(blockRecords[64])",
+    ]
+
+
+def test_nan_is_below_every_number_before_blocks_are_forced() -> None:
+    c = selecting(4, 2, forced=tensor("mask", ("Q", "J"), "bool"))
+    nan, forced = lines(top_blocks.nan_lowest(c)), lines(top_blocks.forced_first(c))
+    assert nan[1:] == [
+        "V     blockBits[32] bits = blockScore[256] EQ blockScore[256]",
+        "V     blockScore[256] = Select(blockBits, blockScore[256], lowest)",
+    ]
+    assert forced[2:] == [
+        "MTE2  maskBytes[stepPositions x newBlocks pitch 32] <- "
+        "mask[(firstQuery + rowBegin // heads + position0) * maskStrideQ + firstBlock "
+        "+ stepPositions x newBlocks pitch maskStrideQ]",
+        "V     maskHalf[usedLanes] = Cast(maskBytes[usedLanes]) float16 CAST_NONE",
+        "V     blockBits[32] bits = maskHalf[256] EQ 0",
+        "V     blockScore[256] = Select(blockBits, blockScore[256], inf)",
+    ]
+    whole = lines(block_scores.take_blocks(c, Const(128)))
+    assert whole.index(nan[-1]) < whole.index(forced[-1]) < whole.index("groups := ceil_div(newBlocks, 32)")
+
+
+def test_nothing_is_forced_without_a_mask() -> None:
+    assert top_blocks.forced_first(selecting(4, 2)) == []
+
+
+def test_lanes_without_a_block_come_last() -> None:
+    found = lines(top_blocks.merge_into_best(selecting(4, 2)))
+    assert found[1:3] == [
+        "V     blockBits[32] bits = laneNumber[256] LT newBlocks",
+        "V     blockScore[256] = Select(blockBits, blockScore[256], -inf)",
+    ]
+
+
+def test_an_attention_selects_blocks_where_a_result_names_them() -> None:
+    assert block_selection.selects_blocks(selecting(4, 2))
+    assert block_selection.prepare_selection(selecting(4, 2)).name == "PrepareSelection"
