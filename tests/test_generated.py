@@ -51,3 +51,15 @@ def test_storage_holds_every_buffer_of_the_map() -> None:
             last, slots = re.findall(rf"k{space}End = (\w+) \+ (?:(\d+) \* )?\1Slot;", text)[0]
             assert f"{slots} slots: " in text if slots else f"{last}Slot = " in text, kernel.name
             assert f"static_assert(k{space}End <= " in text, kernel.name
+
+
+def test_member_templates_of_locals_with_a_deduced_type_carry_the_word() -> None:
+    """In a class template, clang, and CANN's compiler with it, refuses ``slot.ReinterpretCast<U>()``."""
+    calls = 0
+    for kernel in sorted(generated_dir().glob("*/op_kernel/*.h")):
+        text = kernel.read_text()
+        for name in set(re.findall(r"\bauto (\w+) =", text)):
+            found = re.findall(rf"\b{name}(?:\[[^\]]*\])?\.(template )?\w+<\w+>", text)
+            assert all(found), f"{kernel.name}: {name}"
+            calls += len(found)
+    assert calls  # slots of nsa_compress_attention's selection

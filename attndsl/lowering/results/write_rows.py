@@ -116,8 +116,8 @@ def _partial(context: Context) -> list[Statement]:
         WithScalar(op="Adds", dst=whole(b.partial, 0, copied), src=sums, scalar=Const(0)),
         context.rows.each_run(one_run),
     )
-    out = Alloc(buffers=(b.partial,), body=body)
-    return [Alloc(buffers=(leaving_max, leaving_sum), body=seq(out))]
+    inside = Alloc(buffers=(b.partial,), body=body)  # as loads of partials: one place for both
+    return [Alloc(buffers=(leaving_max, leaving_sum), body=seq(inside))]
 
 
 def row_total(context: Context) -> Expr:

@@ -15,7 +15,7 @@ from attndsl.tile.buffers import Region, item_bytes
 from attndsl.tile.instructions.base import Machine, Names, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule
 from attndsl.tile.instructions.units import REPEAT, REPEAT_BLOCKS, block_elements, repeat_elements
-from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands
+from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands, reinterpreted
 
 _LANES_OF_BIT = (
     "0xaaaaaaaaaaaaaaaa",
@@ -56,9 +56,10 @@ class Gather(VectorInstruction):
         view(machine, self.dst)[0] = source[places // size]
 
     def text(self, names: Names) -> str:
-        offsets = operands(names, self.offsets)
-        if self.offsets.buffer.dtype != "uint32":
-            offsets += ".ReinterpretCast<uint32_t>()"
+        if self.offsets.buffer.dtype == "uint32":
+            offsets = operands(names, self.offsets)
+        else:
+            offsets = reinterpreted(names, self.offsets, "uint32_t")
         base = f"static_cast<uint32_t>({names.expr(self.base)})"
         places = operands(names, self.dst, self.src)
         return f"Gather({places}, {offsets}, {base}, {names.expr(self.dst.cols)});"

@@ -21,6 +21,7 @@ from attndsl.tile.instructions.vector import (
     VectorInstruction,
     count_form_rules,
     operands,
+    reinterpreted,
     repeat_stride,
 )
 
@@ -117,8 +118,9 @@ class CompareLanes(VectorInstruction):
 
 def _words(names: Names, region: Region) -> str:
     """Bits as the 16-bit words that logic works on."""
-    place = operands(names, region)
-    return place if region.buffer.dtype == "uint16" else f"{place}.ReinterpretCast<uint16_t>()"
+    if region.buffer.dtype == "uint16":
+        return operands(names, region)
+    return reinterpreted(names, region, "uint16_t")
 
 
 def _word_count(names: Names, region: Region) -> str:

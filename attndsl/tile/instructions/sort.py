@@ -19,7 +19,7 @@ from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions.base import Array, Machine, Names, view
 from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 from attndsl.tile.instructions.units import block_elements
-from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands
+from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands, reinterpreted
 
 GROUP = 32
 _RECORD = 2
@@ -40,8 +40,9 @@ def _count(region: Region) -> Expr:
 
 
 def _unsigned(names: Names, region: Region) -> str:
-    place = operands(names, region)
-    return place if region.buffer.dtype == "uint32" else f"{place}.ReinterpretCast<uint32_t>()"
+    if region.buffer.dtype == "uint32":
+        return operands(names, region)
+    return reinterpreted(names, region, "uint32_t")
 
 
 def _falling(scores: Array) -> npt.NDArray[np.intp]:

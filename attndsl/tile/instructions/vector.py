@@ -116,6 +116,14 @@ def operands(names: Names, *regions: Region) -> str:
     return ", ".join(names.local(region.buffer, region.offset) for region in regions)
 
 
+def reinterpreted(names: Names, region: Region, ctype: str) -> str:
+    """The tensor of a region, read as elements of the C++ type ``ctype``."""
+    # A slot is a local variable with a deduced type. In a kernel class with a type parameter, compilers based
+    # on clang, CANN's among them, take its member templates only after the word "template"; g++ does without.
+    word = "template " if region.buffer.slots > 1 else ""
+    return f"{operands(names, region)}.{word}ReinterpretCast<{ctype}>()"
+
+
 _UNARY = {"Exp": np.exp, "Ln": np.log, "Abs": np.abs, "Sqrt": np.sqrt}
 _BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
 _BINARY |= {"Max": np.maximum, "Min": np.minimum}
@@ -264,7 +272,7 @@ class ShiftBits(VectorInstruction):
         view(machine, self.dst).view(np.uint32)[...] = _SHIFTS[self.op](words, np.uint32(self.bits))
 
     def text(self, names: Names) -> str:
-        words = [f"{operands(names, each)}.ReinterpretCast<uint32_t>()" for each in (self.dst, self.src)]
+        words = [reinterpreted(names, each, "uint32_t") for each in (self.dst, self.src)]
         return f"{self.op}({', '.join(words)}, uint32_t({self.bits}), {names.expr(self.dst.cols)});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:

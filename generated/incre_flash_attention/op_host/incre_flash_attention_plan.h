@@ -109,7 +109,7 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     IncreFlashAttentionTiling tiling{};
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headsPerTask = MinOf(tiling.group, 128);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
@@ -120,6 +120,9 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
+    tiling.attentionOutStrideB = problem.N * problem.D;
+    tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
     tiling.keyStrideT =
         problem.keyLayout == values::KeyLayout::kBsh ? problem.kvN * problem.D : problem.D;
     if (kernel.keyStrideKForm == 0) {
@@ -158,13 +161,17 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
         problem.valueLayout == values::ValueLayout::kBsh
             ? problem.S * (problem.kvN * problem.D)
             : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
     tiling.keyCapacity = problem.S;
     tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
     tiling.queryStrideB = problem.N * problem.D;
     tiling.queryStrideN = problem.D;
+    tiling.partialMaxOffset = 0;
+    tiling.partialSumOffset =
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
+    tiling.partialOutOffset =
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
@@ -182,12 +189,16 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
         problem.quantOffset2Layout == values::QuantOffset2Layout::kPerTensor ? 0 : problem.D;
     tiling.antiquantScaleStrideK = problem.D;
     tiling.antiquantScaleStrideC = problem.kvN * problem.D;
-    tiling.keyRingOffset = 0;
+    tiling.keyRingOffset =
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.keyRingPart = 393216;
     tiling.foldedQueryOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
     tiling.foldedQueryPart = RoundUp(tiling.rowsPerTask * 128 * 2, 512);
     if (kernel.scoreRingOffsetForm == 0) {
-        tiling.scoreRingOffset = 0;
+        tiling.scoreRingOffset =
+            tiling.partialOutOffset
+                + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     } else if (kernel.scoreRingOffsetForm == 1) {
         tiling.scoreRingOffset = tiling.foldedQueryOffset + tiling.foldedQueryPart * tiling.blocks;
     }
@@ -199,16 +210,7 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     } else if (kernel.scoreRingOffsetForm == 1) {
         tiling.outRingOffset = tiling.valueRingOffset + tiling.valueRingPart * tiling.blocks;
     }
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.antiquantOffsetStrideK = problem.D;
     tiling.antiquantOffsetStrideC = problem.kvN * problem.D;
     tiling.blockSize = problem.block_size;

@@ -17,7 +17,7 @@
  *   base_n    128    default
  *   base_k    128    default
  *   slots     1      default
- *   max_rows  64     default
+ *   max_rows  128    default
  *   split_kv  auto   spec
  *   cores     auto   spec
  *
@@ -46,14 +46,14 @@ namespace incre_flash_attention_d128_antiquant_scale {
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
+constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kRowsPerWidening = 32;  // int8 rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
-constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
+constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
@@ -64,43 +64,46 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kKeyScaleIo = 0, kKeyScaleIoSlot = 256,  // scale of each channel of keys
-    // scale of each channel of keys, in fp32
-    kKeyScale = kKeyScaleIo + kKeyScaleIoSlot, kKeyScaleSlot = 512,
-    // scale of each channel of values
-    kValueScaleIo = kKeyScale + kKeyScaleSlot, kValueScaleIoSlot = 256,
-    // scale of each channel of values, in fp32
-    kValueScale = kValueScaleIo + kValueScaleIoSlot, kValueScaleSlot = 512,
-    // factor of the scores of each row
-    kQueryFactor = kValueScale + kValueScaleSlot, kQueryFactorSlot = 128,
-    kRowMax = kQueryFactor + kQueryFactorSlot, kRowMaxSlot = 128,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
-    // running weighted sum of each row
-    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
-    kQueryRows = kAccumulator + kAccumulatorSlot, kQueryRowsSlot = 2048,  // query rows
-    // scratch: query rows times the scale, row sums times the offset
-    kChannelRows = kQueryRows + kQueryRowsSlot, kChannelRowsSlot = 4096,
+    kWideRows = 0, kWideRowsSlot = 8192,  // int8 rows as the cube takes them
+    // probabilities, as the cube multiplies them
+    kProb = kWideRows + kWideRowsSlot, kProbSlot = 8192,
+    kInt8Rows = kProb + kProbSlot, kInt8RowsSlot = 4096,  // int8 rows of keys or values
+    kPartial = kInt8Rows + kInt8RowsSlot, kPartialSlot = 4096,  // weighted sum of one tile or split
+    kQueryRows = kPartial + kPartialSlot, kQueryRowsSlot = 2048,  // query rows
     // reduction over the tile, one repeat a row
-    kLanes = kChannelRows + kChannelRowsSlot, kLanesSlot = 2048,
-    kRowBlocks = kLanes + kLanesSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
-    kQueryFolded = kRowBlocks + kRowBlocksSlot, kQueryFoldedSlot = 2048,  // folded query rows
-    // int8 rows of keys or values
-    kInt8Rows = kQueryFolded + kQueryFoldedSlot, kInt8RowsSlot = 4096,
-    // int8 rows as the cube takes them
-    kWideRows = kInt8Rows + kInt8RowsSlot, kWideRowsSlot = 8192,
+    kLanes = kQueryRows + kQueryRowsSlot, kLanesSlot = 2048,
+    kQueryFolded = kLanes + kLanesSlot, kQueryFoldedSlot = 2048,  // folded query rows
+    // finished rows in the dtype of the result
+    kResult = kQueryFolded + kQueryFoldedSlot, kResultSlot = 2048,
+    // scale of each channel of keys, in fp32
+    kKeyScale = kResult + kResultSlot, kKeyScaleSlot = 512,
+    // scale of each channel of values, in fp32
+    kValueScale = kKeyScale + kKeyScaleSlot, kValueScaleSlot = 512,
+    // running weighted sum of each row
+    kAccumulator = kValueScale + kValueScaleSlot + 256, kAccumulatorSlot = 32768,
     // scores of the rows, then exp(score - max)
-    kScore = kWideRows + kWideRowsSlot, kScoreSlot = 16384,
-    kTileStat = kScore + kScoreSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
+    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
+    // scratch: query rows times the scale, row sums times the offset
+    kChannelRows = kScore + kScoreSlot, kChannelRowsSlot = 4096,
+    // a row statistic, two blocks a row
+    kRowBlocks = kChannelRows + kChannelRowsSlot, kRowBlocksSlot = 512,
+    // scale of each channel of keys
+    kKeyScaleIo = kRowBlocks + kRowBlocksSlot, kKeyScaleIoSlot = 256,
+    // scale of each channel of values
+    kValueScaleIo = kKeyScaleIo + kKeyScaleIoSlot, kValueScaleIoSlot = 256,
+    // factor of the scores of each row
+    kQueryFactor = kValueScaleIo + kValueScaleIoSlot, kQueryFactorSlot = 256,
+    // running maximum of each row, of items in flight
+    kRowMax = kQueryFactor + kQueryFactorSlot, kRowMaxSlot = 768,
+    // running sum of each row, of items in flight
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
+    // maximum or sum of each row of the tile
+    kTileStat = kRowSum + kRowSumSlot, kTileStatSlot = 32,
     kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
     // exp(old max - new max) of the tiles in flight
-    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 384,
-    // probabilities, as the cube multiplies them
-    kProb = kRescale + kRescaleSlot, kProbSlot = 8192,
-    kPartial = kProb + kProbSlot, kPartialSlot = 4096,  // weighted sum of one tile or split
-    // finished rows in the dtype of the result
-    kResult = kPartial + kPartialSlot, kResultSlot = 2048,
+    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 768,
     // row maxima of a partial, one block a row
-    kLeavingMax = kResult + kResultSlot, kLeavingMaxSlot = 256,
+    kLeavingMax = kRescale + kRescaleSlot, kLeavingMaxSlot = 256,
     // row sums of a partial, one block a row
     kLeavingSum = kLeavingMax + kLeavingMaxSlot, kLeavingSumSlot = 256,
     kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedMaxSlot = 256,  // maximum of the merged rows
@@ -115,18 +118,18 @@ constexpr uint32_t
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 static_assert(
-    (kKeyScaleIo | kKeyScale | kValueScaleIo | kValueScale | kQueryFactor | kRowMax | kRowSum
-        | kAccumulator | kQueryRows | kChannelRows | kLanes | kRowBlocks | kQueryFolded |
-        kInt8Rows | kWideRows | kScore | kTileStat | kNewMax | kRescale | kProb | kPartial |
-        kResult | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
+    (kWideRows | kProb | kInt8Rows | kPartial | kQueryRows | kLanes | kQueryFolded | kResult
+        | kKeyScale | kValueScale | kAccumulator | kScore | kChannelRows | kRowBlocks |
+        kKeyScaleIo | kValueScaleIo | kQueryFactor | kRowMax | kRowSum | kTileStat | kNewMax |
+        kRescale | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
         kNewMaxBlocks | kMergedRescale) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = 16384,  // query rows of the task, Nz
+    kQueryL1 = 0, kQueryL1Slot = 32768,  // query rows of the task, Nz
     kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
     // 2 slots: probabilities of a key tile, Nz
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 65536,
+    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 131072,
     kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 32768,  // 2 slots: value block, Nz
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
@@ -134,7 +137,7 @@ static_assert((kQueryL1 | kKeyL1 | kProbL1 | kValueL1) % 32 == 0,
     "buffers of L1 are aligned");
 // L0A
 constexpr uint32_t
-    kLeftL0 = 0, kLeftL0Slot = 16384,  // 2 slots: left operand, Zz
+    kLeftL0 = 0, kLeftL0Slot = 32768,  // 2 slots: left operand, Zz
     kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
 static_assert((kLeftL0) % 512 == 0,
@@ -148,58 +151,60 @@ static_assert((kRightL0) % 512 == 0,
     "buffers of L0B are aligned");
 // L0C
 constexpr uint32_t
-    kScoreL0 = 0, kScoreL0Slot = 32768,  // 2 slots: scores of a key block, Nz
-    // 2 slots: weighted sum of values, Nz
-    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = 32768,
-    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
+    // 2 slots: scores of a key block or weighted sum of values, Nz
+    kProductL0 = 0, kProductL0Slot = 65536,
+    kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
-static_assert((kScoreL0 | kOutL0) % 1024 == 0,
+static_assert((kProductL0) % 1024 == 0,
     "buffers of L0C are aligned");
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
 // "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
 // What lives
 // together has one event, named after its first buffer.
-constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
-constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
-constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kQueryL1Free = 2;  // MTE1_MTE2, queryL1
 constexpr int32_t kValueL1Free = 3;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 5;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kKeyL1Ready = 0;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 2;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
+constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kKeyRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kValueRingReadyMTE2Done = 1;  // MTE2_MTE3
-constexpr int32_t kKeyScaleIoReady = 0;  // MTE2_V, keyScaleIo, valueScaleIo
-constexpr int32_t kQueryRowsReady = 1;  // MTE2_V, queryRows
-constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows
-constexpr int32_t kScoreReady = 3;  // MTE2_V, score
-constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
-constexpr int32_t kKeyRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kValueRingReadyMTE2Taken = 1;  // MTE3_MTE2
+constexpr int32_t kPartialTakenMte2Mte3 = 2;  // MTE2_MTE3, partial
+constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
+constexpr int32_t kKeyScaleIoReady = 1;  // MTE2_V, keyScaleIo, valueScaleIo
+constexpr int32_t kQueryRowsReady = 2;  // MTE2_V, queryRows
+constexpr int32_t kInt8RowsReady = 3;  // MTE2_V, int8Rows
+constexpr int32_t kScoreReady = 4;  // MTE2_V, score
+constexpr int32_t kPartialReady = 5;  // MTE2_V, partial
+constexpr int32_t kPartialTakenMte2V = 6;  // MTE2_V, partial
+constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
+constexpr int32_t kKeyRingReadyMTE2Taken = 1;  // MTE3_MTE2
+constexpr int32_t kValueRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kQueryFoldedFree = 0;  // MTE3_V, queryFolded
 constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows
 constexpr int32_t kProbFree = 2;  // MTE3_V, prob
 constexpr int32_t kResultFree = 3;  // MTE3_V, result
 constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum
-constexpr int32_t kRowMaxFree = 5;  // MTE3_V, rowMax, rowSum, accumulator
-constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
-constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
-constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kQueryRowsFree = 0;  // V_MTE2, queryRows
 constexpr int32_t kInt8RowsFree = 1;  // V_MTE2, int8Rows
 constexpr int32_t kScoreFree = 2;  // V_MTE2, score
-constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
+constexpr int32_t kPartialFreeVMte2 = 3;  // V_MTE2, partial
 constexpr int32_t kKeyScaleIoFree = 4;  // V_MTE2, keyScaleIo, keyScale, valueScaleIo, valueScale
 constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum
+constexpr int32_t kPartialTakenVMte2 = 6;  // V_MTE2, partial
 constexpr int32_t kQueryFoldedReady = 0;  // V_MTE3, queryFolded
 constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
-constexpr int32_t kRowMaxReady = 3;  // V_MTE3, accumulator
-constexpr int32_t kResultReady = 4;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum
+constexpr int32_t kResultReady = 3;  // V_MTE3, result
+constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum, partial
 
 // Cross-core flags.
 constexpr uint16_t kKeyRingReady = 0;
@@ -227,6 +232,9 @@ public:
         Bind(actualSeqLengthsGm_, actual_seq_lengths);
         Bind(antiquantScaleGm_, antiquant_scale);
         Bind(attentionOutGm_, attention_out);
+        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
+        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
+        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(keyRingGm_, workspace + tiling_.keyRingOffset + blockIndex_ * tiling_.keyRingPart);
         Bind(foldedQueryGm_,
             workspace + tiling_.foldedQueryOffset + blockIndex_ * tiling_.foldedQueryPart);
@@ -236,37 +244,34 @@ public:
         Bind(valueRingGm_,
             workspace + tiling_.valueRingOffset + blockIndex_ * tiling_.valueRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
-        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
-        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
-        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
             queryL1_ = View<half>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            keyScaleIo_ = View<T>(ub_, kKeyScaleIo);
+            wideRows_ = View<half>(ub_, kWideRows);
+            prob_ = View<half>(ub_, kProb);
+            int8Rows_ = View<int8_t>(ub_, kInt8Rows);
+            partial_ = View<float>(ub_, kPartial);
+            queryRows_ = View<T>(ub_, kQueryRows);
+            lanes_ = View<float>(ub_, kLanes);
+            queryFolded_ = View<half>(ub_, kQueryFolded);
+            result_ = View<T>(ub_, kResult);
             keyScale_ = View<float>(ub_, kKeyScale);
-            valueScaleIo_ = View<T>(ub_, kValueScaleIo);
             valueScale_ = View<float>(ub_, kValueScale);
+            accumulator_ = View<float>(ub_, kAccumulator);
+            score_ = View<float>(ub_, kScore);
+            channelRows_ = View<float>(ub_, kChannelRows);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
+            keyScaleIo_ = View<T>(ub_, kKeyScaleIo);
+            valueScaleIo_ = View<T>(ub_, kValueScaleIo);
             queryFactor_ = View<float>(ub_, kQueryFactor);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            queryRows_ = View<T>(ub_, kQueryRows);
-            channelRows_ = View<float>(ub_, kChannelRows);
-            lanes_ = View<float>(ub_, kLanes);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            queryFolded_ = View<half>(ub_, kQueryFolded);
-            int8Rows_ = View<int8_t>(ub_, kInt8Rows);
-            wideRows_ = View<half>(ub_, kWideRows);
-            score_ = View<float>(ub_, kScore);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            prob_ = View<half>(ub_, kProb);
-            partial_ = View<float>(ub_, kPartial);
-            result_ = View<T>(ub_, kResult);
             leavingMax_ = View<float>(ub_, kLeavingMax);
             leavingSum_ = View<float>(ub_, kLeavingSum);
             mergedMax_ = View<float>(ub_, kMergedMax);
@@ -292,16 +297,16 @@ private:
     __aicore__ inline void RunCube()
     {
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
         }
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kOutL0Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
-        }
+        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + 1);
+        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
+        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
             const auto [split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal,
                 tilesPerSplit, firstTile, tiles] = DecodeItem(item);
@@ -318,16 +323,16 @@ private:
             }
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
         }
         WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kOutL0Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
-        }
+        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + 1);
+        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
+        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
     }
 
     __aicore__ inline void RunVector()
@@ -338,10 +343,11 @@ private:
         SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
@@ -354,8 +360,8 @@ private:
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
             WaitFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
             LoadFactors(kvHead);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRows(rows);
+            StartSums(rows);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -375,10 +381,7 @@ private:
                 }
             }
             ScaleSums(rows);
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WriteRows(split, batch, firstHead, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
             SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         }
         if (tiling_.splits > 1) {
@@ -390,10 +393,11 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
     }
@@ -438,50 +442,61 @@ private:
         DataCopy(queryL1_, foldedQueryGm_,
             Nd2NzParams(1, taskRows, tiling_.headDim, 0, kPaddedHeadSize, rowFractals * kFractal, 1,
                 0));
-        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-            const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto scoreL0 = View<float>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            {
-                auto keyL1 = View<half>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                DataCopy(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kPaddedHeadSize],
-                    Nd2NzParams(1, cols, tiling_.headDim, 0, kPaddedHeadSize,
-                        RoundUp(cols, kFractal), 1, 0));
-                SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                {
-                    auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                    auto rightL0 = View<half>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
-                    const int64_t columnFractals = CeilDiv(cols, kFractal);
-                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                            queryL1_[rowGroup * (kFractal * kFractal)],
-                            LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                    }
-                    LoadData(rightL0, keyL1,
-                        LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
-                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
-                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
-                }
-                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                keyL1Slot_ ^= 1;
+        SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
+        WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
+        {
+            auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                LoadData(
+                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
+                    queryL1_[rowGroup * (kFractal * kFractal)],
+                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
+                        false, 0));
             }
-            SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            Fixpipe<float, float, CFG_ROW_MAJOR>(
-                scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], scoreL0,
-                FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                    kTileKeys, false));
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            scoreL0Slot_ ^= 1;
+            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                const int64_t cols = MinOf(kBaseN, keys - n0);
+                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                {
+                    auto keyL1 = View<half>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
+                    // L0B
+                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    DataCopy(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kPaddedHeadSize],
+                        Nd2NzParams(1, cols, tiling_.headDim, 0, kPaddedHeadSize,
+                            RoundUp(cols, kFractal), 1, 0));
+                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    {
+                        auto rightL0 = View<half>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        LoadData(rightL0, keyL1,
+                            LoadData2DParams(0,
+                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
+                                0, false, 0));
+                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                true));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    keyL1Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                Fixpipe<float, float, CFG_ROW_MAJOR>(
+                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
+                        kTileKeys, false));
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            leftL0Slot_ ^= 1;
         }
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
@@ -502,8 +517,8 @@ private:
             DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             {
-                auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
+                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     auto valueL1 = View<half>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
@@ -517,7 +532,6 @@ private:
                     WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                        auto rightL0 = View<half>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -527,35 +541,43 @@ private:
                                     + rowGroup) * (kFractal * kFractal)],
                                 LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                         }
-                        for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                            LoadDataWithTranspose(
-                                rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                valueL1[depthGroup * (kFractal * kFractal)],
-                                LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                        {
+                            auto rightL0 = View<half>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                                LoadDataWithTranspose(
+                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                    valueL1[depthGroup * (kFractal * kFractal)],
+                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
+                                        0));
+                            }
+                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            // from 10 fractals on the cube itself accumulates products in order
+                            if (rowFractals * kFractal * kPaddedHeadSize
+                                < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
+                                    k0 == 0));
+                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            rightL0Slot_ ^= 1;
                         }
-                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        // from 10 fractals on the cube itself accumulates products in order
-                        if (rowFractals * kFractal * kPaddedHeadSize < 10 * kFractal * kFractal) {
-                            PipeBarrier<PIPE_M>();
-                        }
-                        Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
-                                k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], outL0,
+                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
                     FixpipeParamsV220(kPaddedHeadSize, taskRows, rowFractals * kFractal,
                         kPaddedHeadSize, false));
-                SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                outL0Slot_ ^= 1;
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ ^= 1;
@@ -600,6 +622,11 @@ private:
     {
         Duplicate(rowMax_, float(kLowest), rows);
         Duplicate(rowSum_, float(0), rows);
+    }
+
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSums(int64_t rows)
+    {
         Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
     }
 
@@ -664,11 +691,14 @@ private:
                     queryFactor_[r0].ReinterpretCast<uint32_t>(), uint32_t(23), chunk);
                 // folded = query * scale / factor
                 PipeBarrier<PIPE_V>();
-                Brcb(rowBlocks_, queryFactor_[r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
+                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                    Brcb(rowBlocks_[copy], queryFactor_[r0], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 16));
+                }
                 PipeBarrier<PIPE_V>();
                 for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
-                    Div(channelRows_[c0], channelRows_[c0], rowBlocks_, kRepeatLanes, chunk,
+                    Div(channelRows_[c0], channelRows_[c0],
+                        rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, 16, 16, 1));
                 }
                 WaitFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
@@ -737,11 +767,14 @@ private:
             SetFlag<HardEvent::MTE2_V>(kScoreReady);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score = score * queryFactor
-            Brcb(rowBlocks_, queryFactor_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], queryFactor_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+            }
             WaitFlag<HardEvent::MTE2_V>(kScoreReady);
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Mul(score_[c0], score_[c0], rowBlocks_, kRepeatLanes, chunk,
+                Mul(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                    kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             // score * scale_value  (incre_flash_attention.py:168)
@@ -756,28 +789,32 @@ private:
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
-            Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Max(lanes_, lanes_, score_[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
+            if (kTileKeys > keys) {
+                Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
-                ReduceOrder::ORDER_ONLY_VALUE);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                BlockReduceMax(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                    kTileKeys / 8);
+            }
+            PipeBarrier<PIPE_V>();
+            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kRepeatLanes / 8);
+            PipeBarrier<PIPE_V>();
+            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
-            PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // score = exp(score - newMax)
-            Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score_[c0], score_[c0], rowBlocks_, kRepeatLanes, chunk,
+                Sub(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                    kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
@@ -790,15 +827,23 @@ private:
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
-            Duplicate(lanes_, float(0), chunk * kRepeatLanes);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Add(lanes_, lanes_, score_[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            if (kTileKeys > keys) {
+                Duplicate(lanes_, float(0), chunk * kRepeatLanes);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                BlockReduceSum(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                    kTileKeys / 8);
+            }
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kRepeatLanes / 8);
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
             Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
@@ -862,26 +907,37 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
             DataCopyPad(partial_,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
                 DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
             SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
-            Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                 Mul(accumulator_[r0 * kPaddedHeadSize + d0],
-                    accumulator_[r0 * kPaddedHeadSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    accumulator_[r0 * kPaddedHeadSize + d0],
+                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial_,
                 chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree);
+            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         }
     }
 
@@ -911,11 +967,14 @@ private:
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                    Brcb(rowBlocks_[copy], rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+                }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
                     Div(accumulator_[r0 * kPaddedHeadSize + d0],
-                        accumulator_[r0 * kPaddedHeadSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                        accumulator_[r0 * kPaddedHeadSize + d0],
+                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
                 }
                 WaitFlag<HardEvent::MTE3_V>(kResultFree);
@@ -938,8 +997,18 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-                Brcb(leavingMax_, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                Brcb(leavingSum_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                Brcb(leavingMax_, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                Brcb(leavingSum_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                Adds(partial_, accumulator_[r0 * kPaddedHeadSize], float(0),
+                    chunk * kPaddedHeadSize);
+                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
+                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
@@ -948,10 +1017,13 @@ private:
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
                 DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize],
-                    accumulator_[r0 * kPaddedHeadSize],
+                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], partial_,
                     DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
         }
     }
@@ -971,7 +1043,7 @@ private:
             const int64_t batch = unit / stepsPerToken;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
@@ -979,15 +1051,20 @@ private:
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
                 DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
                 DataCopyPad(partial_,
                     partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
                     DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                     DataCopyPadExtParams<float>());
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                PipeBarrier<PIPE_V>();
                 Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
                 PipeBarrier<PIPE_V>();
                 Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
@@ -1011,7 +1088,9 @@ private:
                 }
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_, accumulator_, partial_, chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE2>(kPartialFree);
+                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
                 SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
@@ -1033,14 +1112,13 @@ private:
                     (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
                     (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kResultFree);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
     }
 
     IncreFlashAttentionTiling tiling_{};
 
     // The slot that each lifetime uses next
-    uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
+    uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
     uint32_t valueL1Slot_ = 0;
 
     // Global memory
@@ -1050,15 +1128,15 @@ private:
     GlobalTensor<int64_t> actualSeqLengthsGm_;
     GlobalTensor<T> antiquantScaleGm_;
     GlobalTensor<T> attentionOutGm_;
+    GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
+    GlobalTensor<float> partialSumGm_;  // row sums of key splits
+    GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
     GlobalTensor<half> keyRingGm_;  // ring of key tiles in float16, vector to cube
     GlobalTensor<half> foldedQueryGm_;  // query rows of an item, scale of the keys included
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<half> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<half> valueRingGm_;  // ring of value tiles in float16, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
-    GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
-    GlobalTensor<float> partialSumGm_;  // row sums of key splits
-    GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
 
     // On-chip buffers with a single slot
     LocalTensor<T> keyScaleIo_, valueScaleIo_, queryRows_, result_;

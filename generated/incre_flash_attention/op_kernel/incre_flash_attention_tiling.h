@@ -43,19 +43,22 @@ struct IncreFlashAttentionTiling {
     int64_t blocks;  // blocks that are launched
     float scaleValue;  // scale_value
     int64_t headDim;  // true head size
+    int64_t attentionOutStrideB;  // elements between neighbours of attention_out along B
+    int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
+    int64_t queryHeads;  // query heads
     int64_t keyStrideT;  // elements between neighbours of key along T
     int64_t keyStrideK;  // elements between neighbours of key along K
     int64_t keyStrideB;  // elements between neighbours of key along B
     int64_t valueStrideT;  // elements between neighbours of value along T
     int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t valueStrideB;  // elements between neighbours of value along B
-    int64_t attentionOutStrideB;  // elements between neighbours of attention_out along B
-    int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
-    int64_t queryHeads;  // query heads
     int64_t keyCapacity;  // keys of a row when no lengths are given
     int64_t actualSeqLengthsCount;  // entries of actual_seq_lengths, 0 without it
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
+    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
+    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
     // bytes from the workspace to the ring of probability tiles, vector to cube
@@ -63,9 +66,6 @@ struct IncreFlashAttentionTiling {
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
-    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
-    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
-    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t attnMaskStrideB;  // elements between neighbours of attn_mask along B
     int64_t pseShiftStrideB;  // elements between neighbours of pse_shift along B

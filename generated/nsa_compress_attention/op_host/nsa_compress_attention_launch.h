@@ -51,12 +51,12 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.S1 = sizes.S1;
     problem.B = sizes.B;
     problem.scale_value = static_cast<float>(call.scale_value);
-    problem.D1 = sizes.D1;
     problem.D2 = sizes.D2;
     problem.selS2 = sizes.selS2;
     problem.select_block_size = call.select_block_size;
     problem.compress_stride = call.compress_stride;
     problem.index_reading = NumberOf(call.index_reading, {"op", "paper", "literal0"});
+    problem.D1 = sizes.D1;
     problem.compress_block_size = call.compress_block_size;
     problem.select_block_count = call.select_block_count;
     problem.T2 = sizes.T2;

@@ -37,12 +37,12 @@ struct Problem {
     int64_t S1 = 0;  // size S1 of the contract
     int64_t B = 0;  // size B of the contract
     float scale_value = 0;  // parameter scale_value
-    int64_t D1 = 0;  // size D1 of the contract
     int64_t D2 = 0;  // size D2 of the contract
     int64_t selS2 = 0;  // size selS2 of the contract
     int64_t select_block_size = 0;  // parameter select_block_size
     int64_t compress_stride = 0;  // parameter compress_stride
     int64_t index_reading = 0;  // parameter index_reading; 0: op, 1: paper, 2: literal0
+    int64_t D1 = 0;  // size D1 of the contract
     int64_t compress_block_size = 0;  // parameter compress_block_size
     int64_t select_block_count = 0;  // parameter select_block_count
     int64_t T2 = 0;  // size T2 of the contract
@@ -97,16 +97,11 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem,
     tiling.items = tiling.tasks * tiling.splits;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D1;
-    tiling.keyStrideU = problem.N2 * problem.D1;
-    tiling.keyStrideK = problem.D1;
-    tiling.valueDim = problem.D2;
-    tiling.valueStrideU = problem.N2 * problem.D2;
-    tiling.valueStrideK = problem.D2;
     tiling.softmaxMaxOutStrideS = problem.N1 * 8;
     tiling.softmaxMaxOutStrideN = 8;
     tiling.softmaxSumOutStrideS = problem.N1 * 8;
     tiling.softmaxSumOutStrideN = 8;
+    tiling.valueDim = problem.D2;
     tiling.attentionOutStrideS = problem.N1 * problem.D2;
     tiling.attentionOutStrideN = problem.D2;
     tiling.longestBlocks = problem.selS2;
@@ -118,6 +113,9 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem,
                 : (problem.index_reading == values::IndexReading::kLiteral0
                     ? problem.select_block_size / problem.compress_stride
                     : 0));
+    tiling.headDim = problem.D1;
+    tiling.keyStrideU = problem.N2 * problem.D1;
+    tiling.keyStrideK = problem.D1;
     tiling.positionsPerStep =
         512 / RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
     tiling.laneBlocks =
@@ -129,19 +127,22 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem,
     tiling.selectionCount = problem.select_block_count;
     tiling.topkIndicesOutStrideS = problem.N2 * problem.select_block_count;
     tiling.topkIndicesOutStrideK = problem.select_block_count;
+    tiling.valueStrideU = problem.N2 * problem.D2;
+    tiling.valueStrideK = problem.D2;
     tiling.S1 = problem.S1;
     tiling.keyCapacity = problem.T2;
     tiling.queryStrideS = problem.N1 * problem.D1;
     tiling.queryStrideN = problem.D1;
-    tiling.scoreRingOffset = 0;
+    tiling.scoreAgainRingOffset = 0;
+    tiling.scoreAgainRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.scoreRingOffset =
+        tiling.scoreAgainRingOffset + tiling.scoreAgainRingPart * tiling.blocks;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.scoreAgainRingOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.scoreAgainRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.workspaceBytes = tiling.scoreAgainRingOffset + tiling.scoreAgainRingPart * tiling.blocks;
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.topkMaskStrideQ = problem.topkMaskDim1;
     tiling.attenMaskStrideQ = problem.attenMaskDim1;
     return tiling;

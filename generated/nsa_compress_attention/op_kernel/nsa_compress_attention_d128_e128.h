@@ -46,16 +46,16 @@ namespace nsa_compress_attention_d128_e128 {
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
+constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
+constexpr int64_t kWindowRow = 544;  // lanes of a position: a tile and what is around it
 constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
-constexpr int64_t kWindowRow = 544;  // lanes of a position: a tile and what is around it
 constexpr int64_t kWindowBefore = 24;  // keys of the tile before that windows reach back to
+constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
@@ -66,51 +66,54 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kBlockNumber = 0, kBlockNumberSlot = 2048,  // number of each lane's block
+    kAccumulator = 0, kAccumulatorSlot = 32768,  // running weighted sum of each row
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
+    // probabilities, as the cube multiplies them
+    kProb = kScore + 2 * kScoreSlot, kProbSlot = 8192,
+    // 2 slots: finished rows in the dtype of the result
+    kResult = kProb + kProbSlot, kResultSlot = 2048,
+    // blocks of a tile, sorted in groups
+    kBlockRecords = kResult + 2 * kResultSlot, kBlockRecordsSlot = 4096,
+    // best blocks of each position, sorted records
+    kBest = kBlockRecords + kBlockRecordsSlot, kBestSlot = 4096,
+    kSelected = kBest + kBestSlot, kSelectedSlot = 2048,  // 2 slots: numbers of the best blocks
+    // number of each lane's block
+    kBlockNumber = kSelected + 2 * kSelectedSlot, kBlockNumberSlot = 2048,
     // block of each lane within its position
     kLaneBlock = kBlockNumber + kBlockNumberSlot, kLaneBlockSlot = 2048,
     // bytes to the first key of each lane's block
     kLaneOffset = kLaneBlock + kLaneBlockSlot, kLaneOffsetSlot = 2048,
     kLaneNumber = kLaneOffset + kLaneOffsetSlot, kLaneNumberSlot = 2048,  // the same, to compare
-    kRowMax = kLaneNumber + kLaneNumberSlot, kRowMaxSlot = 256,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 256,  // running sum of each row
-    // running weighted sum of each row
-    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 32768,
-    // 2 slots: scores of the rows, then exp(score - max)
-    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
     // reduction over the tile, one repeat a row
-    kLanes = kScore + 2 * kScoreSlot, kLanesSlot = 2048,
-    kTileStat = kLanes + kLanesSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
+    kLanes = kLaneNumber + kLaneNumberSlot, kLanesSlot = 2048,
+    kBlockScore = kLanes + kLanesSlot, kBlockScoreSlot = 2048,  // score of each lane's block
+    kMerged = kBlockScore + kBlockScoreSlot, kMergedSlot = 1024,  // best blocks and new ones
+    kRowBlocks = kMerged + kMergedSlot, kRowBlocksSlot = 512,  // a row statistic, two blocks a row
+    // probabilities of a tile summed over heads, behind the last keys of the tile before
+    kWindow = kRowBlocks + kRowBlocksSlot + 256, kWindowSlot = 34816,
+    // 2 slots: weighted sum of one tile or split
+    kPartial = kWindow + kWindowSlot, kPartialSlot = 4096,
+    kBlockTerm = kPartial + 2 * kPartialSlot, kBlockTermSlot = 2048,  // one term of the scores
+    // running maximum of each row, of items in flight
+    kRowMax = kBlockTerm + kBlockTermSlot, kRowMaxSlot = 768,
+    // running sum of each row, of items in flight
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
+    // maximum or sum of each row of the tile
+    kTileStat = kRowSum + kRowSumSlot, kTileStatSlot = 32,
     kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
     // exp(old max - new max) of the tiles in flight
     kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 768,
-    kRowBlocks = kRescale + kRescaleSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 8192,
-    // 2 slots: weighted sum of one tile or split
-    kPartial = kProb + 2 * kProbSlot, kPartialSlot = 4096,
     // 2 slots: a row statistic, one block a row
-    kLeavingStatistic = kPartial + 2 * kPartialSlot, kLeavingStatisticSlot = 256,
-    // 2 slots: finished rows in the dtype of the result
-    kResult = kLeavingStatistic + 2 * kLeavingStatisticSlot, kResultSlot = 2048,
-    // probabilities of a tile summed over heads, behind the last keys of the tile before
-    kWindow = kResult + 2 * kResultSlot, kWindowSlot = 34816,
-    kBlockScore = kWindow + kWindowSlot + 64, kBlockScoreSlot = 2048,  // score of each lane's block
-    // blocks of a tile, sorted in groups
-    kBlockRecords = kBlockScore + kBlockScoreSlot + 128, kBlockRecordsSlot = 4096,
-    // best blocks of each position, sorted records
-    kBest = kBlockRecords + kBlockRecordsSlot, kBestSlot = 4096,
-    kBlockTerm = kBest + kBestSlot, kBlockTermSlot = 2048,  // one term of the scores
-    kBlockBits = kBlockTerm + kBlockTermSlot, kBlockBitsSlot = 64,  // one bit a lane
-    kMerged = kBlockBits + kBlockBitsSlot, kMergedSlot = 1024,  // best blocks and new ones
-    kSelected = kMerged + kMergedSlot, kSelectedSlot = 2048,  // 2 slots: numbers of the best blocks
-    kUbEnd = kSelected + 2 * kSelectedSlot;
+    kLeavingStatistic = kRescale + kRescaleSlot, kLeavingStatisticSlot = 256,
+    // one bit a lane
+    kBlockBits = kLeavingStatistic + 2 * kLeavingStatisticSlot, kBlockBitsSlot = 64,
+    kUbEnd = kBlockBits + kBlockBitsSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert(
-    (kBlockNumber | kLaneBlock | kLaneOffset | kLaneNumber | kRowMax | kRowSum | kAccumulator
-        | kScore | kLanes | kTileStat | kNewMax | kRescale | kRowBlocks | kProb | kPartial |
-        kLeavingStatistic | kResult | kWindow | kBlockScore | kBlockRecords | kBest | kBlockTerm
-        | kBlockBits | kMerged | kSelected) % 32 == 0,
+static_assert((kAccumulator | kScore | kProb | kResult | kBlockRecords | kBest | kSelected |
+        kBlockNumber | kLaneBlock | kLaneOffset | kLaneNumber | kLanes | kBlockScore | kMerged |
+        kRowBlocks | kWindow | kPartial | kBlockTerm | kRowMax | kRowSum | kTileStat | kNewMax |
+        kRescale | kLeavingStatistic | kBlockBits) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
@@ -139,21 +142,19 @@ static_assert((kRightL0) % 512 == 0,
     "buffers of L0B are aligned");
 // L0C
 constexpr uint32_t
-    kScoreL0 = 0, kScoreL0Slot = 32768,  // 2 slots: scores of a key block, Nz
-    // 2 slots: weighted sum of values, Nz
-    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = 32768,
-    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
+    // 2 slots: scores of a key block or weighted sum of values, Nz
+    kProductL0 = 0, kProductL0Slot = 32768,
+    kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
-static_assert((kScoreL0 | kOutL0) % 1024 == 0,
+static_assert((kProductL0) % 1024 == 0,
     "buffers of L0C are aligned");
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
 // "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
 // What lives
 // together has one event, named after its first buffer.
-constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
-constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
-constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
@@ -163,25 +164,25 @@ constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kLeavingStatisticFree = 2;  // MTE3_V, leavingStatistic: one id a slot
-constexpr int32_t kResultFree = 4;  // MTE3_V, result: one id a slot
-constexpr int32_t kSelectedFree = 6;  // MTE3_V, selected: one id a slot
-constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
-constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
-constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kLeavingStatisticFree = 1;  // MTE3_V, leavingStatistic: one id a slot
+constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
+constexpr int32_t kSelectedFree = 5;  // MTE3_V, selected: one id a slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
 constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kLeavingStatisticReady = 2;  // V_MTE3, leavingStatistic: one id a slot
-constexpr int32_t kResultReady = 4;  // V_MTE3, result: one id a slot
-constexpr int32_t kSelectedReady = 6;  // V_MTE3, selected: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob
+constexpr int32_t kLeavingStatisticReady = 1;  // V_MTE3, leavingStatistic: one id a slot
+constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
+constexpr int32_t kSelectedReady = 5;  // V_MTE3, selected: one id a slot
 
 // Cross-core flags.
-constexpr uint16_t kScoreRingReady = 0;
-constexpr uint16_t kProbRingReady = 1;
-constexpr uint16_t kOutRingReady = 2;
-constexpr uint16_t kScoreAgainRingReady = 3;
+constexpr uint16_t kScoreAgainRingReady = 0;
+constexpr uint16_t kScoreRingReady = 1;
+constexpr uint16_t kProbRingReady = 2;
+constexpr uint16_t kOutRingReady = 3;
 constexpr uint16_t kScoreAgainRingFree = 4;
 
 template <typename T>
@@ -207,37 +208,38 @@ public:
         Bind(topkIndicesOutGm_, topk_indices_out);
         Bind(softmaxMaxOutGm_, softmax_max_out);
         Bind(softmaxSumOutGm_, softmax_sum_out);
+        Bind(scoreAgainRingGm_,
+            workspace + tiling_.scoreAgainRingOffset + blockIndex_ * tiling_.scoreAgainRingPart);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
-        Bind(scoreAgainRingGm_,
-            workspace + tiling_.scoreAgainRingOffset + blockIndex_ * tiling_.scoreAgainRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
             queryL1_ = View<T>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
+            accumulator_ = View<float>(ub_, kAccumulator);
+            prob_ = View<T>(ub_, kProb);
+            blockRecords_ = View<float>(ub_, kBlockRecords);
+            best_ = View<float>(ub_, kBest);
             blockNumber_ = View<int32_t>(ub_, kBlockNumber);
             laneBlock_ = View<int32_t>(ub_, kLaneBlock);
             laneOffset_ = View<int32_t>(ub_, kLaneOffset);
             laneNumber_ = View<float>(ub_, kLaneNumber);
+            lanes_ = View<float>(ub_, kLanes);
+            blockScore_ = View<float>(ub_, kBlockScore);
+            merged_ = View<float>(ub_, kMerged);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
+            window_ = View<float>(ub_, kWindow);
+            blockTerm_ = View<float>(ub_, kBlockTerm);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            lanes_ = View<float>(ub_, kLanes);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            window_ = View<float>(ub_, kWindow);
-            blockScore_ = View<float>(ub_, kBlockScore);
-            blockRecords_ = View<float>(ub_, kBlockRecords);
-            best_ = View<float>(ub_, kBest);
-            blockTerm_ = View<float>(ub_, kBlockTerm);
             blockBits_ = View<uint8_t>(ub_, kBlockBits);
-            merged_ = View<float>(ub_, kMerged);
         }
         // TPipe holds events of its own until it is destroyed; from here on all events are this
         // kernel's.
@@ -255,11 +257,11 @@ private:
     __aicore__ inline void RunCube()
     {
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -292,11 +294,11 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
         WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -304,8 +306,8 @@ private:
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + slot);
@@ -321,6 +323,7 @@ private:
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
             StartRows(rows);
+            StartSums(rows);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -351,8 +354,8 @@ private:
             SelectRest(tiles, corePositions, totalBlocks, selectionTiles);
             WriteSelection(kvHead, heads, firstQuery, firstToken, rowBegin, rows, corePositions);
         }
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + slot);
@@ -431,59 +434,69 @@ private:
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
             kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
-        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-            const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto scoreL0 = View<float>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            {
-                auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                if (tiling_.keyStrideU <= 65535) {
-                    DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
-                        Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
-                            RoundUp(cols, kFractal), 1, 0));
-                } else {
-                    for (int64_t row = 0; row < cols; ++row) {
-                        DataCopy(keyL1[row * kFractal],
-                            keyGm_[keyTile + n0 * tiling_.keyStrideU + row * tiling_.keyStrideU],
-                            Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                RoundUp(cols, kFractal), 1, 0));
-                    }
-                }
-                SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                {
-                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                    auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
-                    const int64_t columnFractals = CeilDiv(cols, kFractal);
-                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                            queryL1_[rowGroup * (kFractal * kFractal)],
-                            LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                    }
-                    LoadData(rightL0, keyL1,
-                        LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
-                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
-                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
-                }
-                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                keyL1Slot_ ^= 1;
+        {
+            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                LoadData(
+                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
+                    queryL1_[rowGroup * (kFractal * kFractal)],
+                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
+                        false, 0));
             }
-            SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            Fixpipe<float, float, CFG_ROW_MAJOR>(
-                scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], scoreL0,
-                FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                    kTileKeys, false));
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            scoreL0Slot_ ^= 1;
+            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                const int64_t cols = MinOf(kBaseN, keys - n0);
+                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                {
+                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
+                    // L0B
+                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    if (tiling_.keyStrideU <= 65535) {
+                        DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
+                            Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
+                                RoundUp(cols, kFractal), 1, 0));
+                    } else {
+                        for (int64_t row = 0; row < cols; ++row) {
+                            DataCopy(keyL1[row * kFractal],
+                                keyGm_[keyTile + n0 * tiling_.keyStrideU
+                                    + row * tiling_.keyStrideU],
+                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                                    RoundUp(cols, kFractal), 1, 0));
+                        }
+                    }
+                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    {
+                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        LoadData(rightL0, keyL1,
+                            LoadData2DParams(0,
+                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
+                                0, false, 0));
+                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                true));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    keyL1Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                Fixpipe<float, float, CFG_ROW_MAJOR>(
+                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
+                        kTileKeys, false));
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            leftL0Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
@@ -505,8 +518,8 @@ private:
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kBaseN) {
                 const int64_t width = kBaseN;
-                auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
+                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
@@ -531,7 +544,6 @@ private:
                     WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                        auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(width, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -541,34 +553,42 @@ private:
                                     + rowGroup) * (kFractal * kFractal)],
                                 LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                         }
-                        for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                            LoadDataWithTranspose(
-                                rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                valueL1[depthGroup * (kFractal * kFractal)],
-                                LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                        {
+                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                                LoadDataWithTranspose(
+                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                    valueL1[depthGroup * (kFractal * kFractal)],
+                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
+                                        0));
+                            }
+                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            // from 10 fractals on the cube itself accumulates products in order
+                            if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(rowFractals * kFractal, width, depth, 0, false,
+                                    k0 == 0));
+                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            rightL0Slot_ ^= 1;
                         }
-                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        // from 10 fractals on the cube itself accumulates products in order
-                        if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
-                            PipeBarrier<PIPE_M>();
-                        }
-                        Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, width, depth, 0, false, k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize + d0], outL0,
+                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize + d0], productL0,
                     FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kPaddedValueSize,
                         false));
-                SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                outL0Slot_ ^= 1;
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ ^= 1;
@@ -588,59 +608,69 @@ private:
         if (tile >= 3) {
             CrossCoreWaitFlag(kScoreAgainRingFree);
         }
-        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-            const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto scoreL0 = View<float>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            {
-                auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                if (tiling_.keyStrideU <= 65535) {
-                    DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
-                        Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
-                            RoundUp(cols, kFractal), 1, 0));
-                } else {
-                    for (int64_t row = 0; row < cols; ++row) {
-                        DataCopy(keyL1[row * kFractal],
-                            keyGm_[keyTile + n0 * tiling_.keyStrideU + row * tiling_.keyStrideU],
-                            Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                RoundUp(cols, kFractal), 1, 0));
-                    }
-                }
-                SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                {
-                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                    auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
-                    const int64_t columnFractals = CeilDiv(cols, kFractal);
-                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                            queryL1_[rowGroup * (kFractal * kFractal)],
-                            LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                    }
-                    LoadData(rightL0, keyL1,
-                        LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
-                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
-                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
-                }
-                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                keyL1Slot_ ^= 1;
+        {
+            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                LoadData(
+                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
+                    queryL1_[rowGroup * (kFractal * kFractal)],
+                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
+                        false, 0));
             }
-            SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            Fixpipe<float, float, CFG_ROW_MAJOR>(
-                scoreAgainRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], scoreL0,
-                FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                    kTileKeys, false));
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            scoreL0Slot_ ^= 1;
+            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                const int64_t cols = MinOf(kBaseN, keys - n0);
+                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                {
+                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
+                    // L0B
+                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    if (tiling_.keyStrideU <= 65535) {
+                        DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
+                            Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
+                                RoundUp(cols, kFractal), 1, 0));
+                    } else {
+                        for (int64_t row = 0; row < cols; ++row) {
+                            DataCopy(keyL1[row * kFractal],
+                                keyGm_[keyTile + n0 * tiling_.keyStrideU
+                                    + row * tiling_.keyStrideU],
+                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                                    RoundUp(cols, kFractal), 1, 0));
+                        }
+                    }
+                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    {
+                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        LoadData(rightL0, keyL1,
+                            LoadData2DParams(0,
+                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
+                                0, false, 0));
+                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                true));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    keyL1Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                Fixpipe<float, float, CFG_ROW_MAJOR>(
+                    scoreAgainRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
+                        kTileKeys, false));
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            leftL0Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreAgainRingReady);
     }
@@ -708,6 +738,14 @@ private:
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
+        }
+    }
+
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSums(int64_t rows)
+    {
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
         }
     }
@@ -743,28 +781,32 @@ private:
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
-            Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
+            if (kTileKeys > keys) {
+                Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
-                ReduceOrder::ORDER_ONLY_VALUE);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                    kTileKeys / 8);
+            }
+            PipeBarrier<PIPE_V>();
+            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kRepeatLanes / 8);
+            PipeBarrier<PIPE_V>();
+            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
-            PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // score = exp(score - newMax)
-            Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
+                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                    kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
@@ -777,31 +819,35 @@ private:
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
-            Duplicate(lanes_, float(0), chunk * kRepeatLanes);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            if (kTileKeys > keys) {
+                Duplicate(lanes_, float(0), chunk * kRepeatLanes);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                    kTileKeys / 8);
+            }
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kRepeatLanes / 8);
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
             Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
-            {
-                auto prob = View<T>(ub_, kProb + probSlot_ * kProbSlot);
-                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                Cast(prob, score, RoundMode::CAST_RINT, span);
-                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob,
-                    DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                        (kTileKeys - keys) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                probSlot_ ^= 1;
-            }
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                prob_,
+                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
+                    (kTileKeys - keys) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
@@ -823,12 +869,15 @@ private:
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                 Mul(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    accumulator_[r0 * kPaddedValueSize + d0],
+                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
@@ -852,8 +901,7 @@ private:
                         kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
                 WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingStatistic, rowMax_[r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
+                Brcb(leavingStatistic, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
                 SetFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
                 if (heads == 1) {
@@ -880,7 +928,7 @@ private:
             auto leavingStatistic =
                 View<float>(ub_, kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-            Brcb(leavingStatistic, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            Brcb(leavingStatistic, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
             SetFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
             WaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
             if (heads == 1) {
@@ -916,11 +964,14 @@ private:
             PipeBarrier<PIPE_V>();
             Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
             PipeBarrier<PIPE_V>();
-            Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                 Div(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    accumulator_[r0 * kPaddedValueSize + d0],
+                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
@@ -1012,10 +1063,13 @@ private:
                 }
             }
             // score = exp(score - rowMax)
-            Brcb(rowBlocks_, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
+                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                    kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
@@ -1029,10 +1083,13 @@ private:
                 }
             }
             // score = score / rowSum, then added to the sums of its position
-            Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Div(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
+                Div(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                    kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             for (int64_t row = 0; row < chunk; ++row) {
@@ -1226,8 +1283,8 @@ private:
             auto selected = View<int32_t>(ub_, kSelected + selectedSlot_ * kSelectedSlot);
             WaitFlag<HardEvent::MTE3_V>(kSelectedFree + selectedSlot_);
             PipeBarrier<PIPE_V>();
-            Extract(blockScore_, selected.ReinterpretCast<uint32_t>(), best_[position0 * 32 * 2],
-                CeilDiv(stepPositions * 32, 32));
+            Extract(blockScore_, selected.template ReinterpretCast<uint32_t>(),
+                best_[position0 * 32 * 2], CeilDiv(stepPositions * 32, 32));
             SetFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
             WaitFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
             DataCopyPad(topkIndicesOutGm_[(firstToken + firstQuery + rowBegin / heads
@@ -1245,9 +1302,9 @@ private:
     NsaCompressAttentionTiling tiling_{};
 
     // The slot that each lifetime uses next
-    uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0;
-    uint32_t leavingStatisticSlot_ = 0, resultSlot_ = 0, selectedSlot_ = 0;
+    uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
+    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, leavingStatisticSlot_ = 0;
+    uint32_t resultSlot_ = 0, selectedSlot_ = 0;
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -1260,16 +1317,17 @@ private:
     GlobalTensor<int32_t> topkIndicesOutGm_;
     GlobalTensor<float> softmaxMaxOutGm_;
     GlobalTensor<float> softmaxSumOutGm_;
+    GlobalTensor<float> scoreAgainRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
-    GlobalTensor<float> scoreAgainRingGm_;  // ring of score tiles, cube to vector
 
     // On-chip buffers with a single slot
     LocalTensor<int32_t> blockNumber_, laneBlock_, laneOffset_;
-    LocalTensor<float> laneNumber_, rowMax_, rowSum_, accumulator_, lanes_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, rowBlocks_, window_, blockScore_, blockRecords_, best_, blockTerm_;
+    LocalTensor<float> laneNumber_, rowMax_, rowSum_, accumulator_, lanes_, rowBlocks_, tileStat_;
+    LocalTensor<float> newMax_, rescale_, window_, blockScore_, blockRecords_, best_, blockTerm_;
     LocalTensor<float> merged_;
+    LocalTensor<T> prob_;
     LocalTensor<uint8_t> blockBits_;
     LocalTensor<T> queryL1_;
 };

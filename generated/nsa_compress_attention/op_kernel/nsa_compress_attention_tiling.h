@@ -29,21 +29,19 @@ struct NsaCompressAttentionTiling {
     int64_t items;  // units of work: a task and a split
     int64_t blocks;  // blocks that are launched
     float scaleValue;  // scale_value
-    int64_t headDim;  // true head size
-    int64_t keyStrideU;  // elements between neighbours of key along U
-    int64_t keyStrideK;  // elements between neighbours of key along K
-    int64_t valueDim;  // true head size of values
-    int64_t valueStrideU;  // elements between neighbours of value along U
-    int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t softmaxMaxOutStrideS;  // elements between neighbours of softmax_max_out along S
     int64_t softmaxMaxOutStrideN;  // elements between neighbours of softmax_max_out along N
     int64_t softmaxSumOutStrideS;  // elements between neighbours of softmax_sum_out along S
     int64_t softmaxSumOutStrideN;  // elements between neighbours of softmax_sum_out along N
+    int64_t valueDim;  // true head size of values
     int64_t attentionOutStrideS;  // elements between neighbours of attention_out along S
     int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
     int64_t longestBlocks;  // blocks of the longest batch row
     int64_t windowStep;  // keys from a block's window to the next
     int64_t windowLast;  // last key of the first window
+    int64_t headDim;  // true head size
+    int64_t keyStrideU;  // elements between neighbours of key along U
+    int64_t keyStrideK;  // elements between neighbours of key along K
     int64_t positionsPerStep;  // positions whose blocks are sorted at once
     int64_t laneBlocks;  // lanes for the blocks of a position that a tile completes
     int64_t windowCount1;  // factor of a window's terms
@@ -51,10 +49,15 @@ struct NsaCompressAttentionTiling {
     int64_t selectionCount;  // blocks that are selected
     int64_t topkIndicesOutStrideS;  // elements between neighbours of topk_indices_out along S
     int64_t topkIndicesOutStrideK;  // elements between neighbours of topk_indices_out along K
+    int64_t valueStrideU;  // elements between neighbours of value along U
+    int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t S1;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row when no lengths are given
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
+    // bytes from the workspace to the ring of score tiles, cube to vector
+    int64_t scoreAgainRingOffset;
+    int64_t scoreAgainRingPart;  // bytes of one block's scoreAgainRing
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
     // bytes from the workspace to the ring of probability tiles, vector to cube
@@ -62,9 +65,6 @@ struct NsaCompressAttentionTiling {
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
-    // bytes from the workspace to the ring of score tiles, cube to vector
-    int64_t scoreAgainRingOffset;
-    int64_t scoreAgainRingPart;  // bytes of one block's scoreAgainRing
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t topkMaskStrideQ;  // elements between neighbours of topk_mask along Q
     int64_t attenMaskStrideQ;  // elements between neighbours of atten_mask along Q

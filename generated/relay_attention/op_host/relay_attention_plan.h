@@ -86,12 +86,12 @@ inline RelayAttentionTiling Tile(const Problem &problem, [[maybe_unused]] const 
     tiling.blocks =
         MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
     tiling.qkScale = problem.qkScale;
+    tiling.queryHeads = problem.headNum;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.N * problem.D;
     tiling.keyStrideK = problem.D;
     tiling.valueStrideT = problem.N * problem.D;
     tiling.valueStrideK = problem.D;
-    tiling.queryHeads = problem.headNum;
     tiling.keyCapacityKey = problem.S1;
     tiling.queryStrideB = problem.headNum * problem.D;
     tiling.queryStrideN = problem.D;
@@ -102,19 +102,29 @@ inline RelayAttentionTiling Tile(const Problem &problem, [[maybe_unused]] const 
     tiling.keyCapacityKeyShare = problem.S2;
     tiling.outStrideB = problem.headNum * problem.D;
     tiling.outStrideN = problem.D;
-    tiling.scoreRingKeyOffset = 0;
+    tiling.partialMaxKeyOffset = 0;
+    tiling.partialSumKeyOffset =
+        tiling.partialMaxKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 8 * 4, 512);
+    tiling.partialOutKeyOffset =
+        tiling.partialSumKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 8 * 4, 512);
+    tiling.scoreRingKeyOffset =
+        tiling.partialOutKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 128 * 4, 512);
     tiling.scoreRingKeyPart = RoundUp(3 * tiling.rowsPerTaskKey * 512 * 4, 512);
     tiling.probRingKeyOffset = tiling.scoreRingKeyOffset + tiling.scoreRingKeyPart * tiling.blocks;
     tiling.probRingKeyPart = RoundUp(3 * tiling.rowsPerTaskKey * 512 * 2, 512);
     tiling.outRingKeyOffset = tiling.probRingKeyOffset + tiling.probRingKeyPart * tiling.blocks;
     tiling.outRingKeyPart = RoundUp(3 * tiling.rowsPerTaskKey * 128 * 4, 512);
-    tiling.partialMaxKeyOffset = tiling.outRingKeyOffset + tiling.outRingKeyPart * tiling.blocks;
-    tiling.partialSumKeyOffset =
-        tiling.partialMaxKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 8 * 4, 512);
-    tiling.partialOutKeyOffset =
-        tiling.partialSumKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 8 * 4, 512);
+    tiling.partialMaxKeyShareOffset =
+        tiling.outRingKeyOffset + tiling.outRingKeyPart * tiling.blocks;
+    tiling.partialSumKeyShareOffset =
+        tiling.partialMaxKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
+    tiling.partialOutKeyShareOffset =
+        tiling.partialSumKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
     tiling.scoreRingKeyShareOffset =
-        tiling.partialOutKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 128 * 4, 512);
+        tiling.partialOutKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 128 * 4, 512);
     tiling.scoreRingKeySharePart = RoundUp(3 * tiling.rowsPerTaskKeyShare * 512 * 4, 512);
     tiling.probRingKeyShareOffset =
         tiling.scoreRingKeyShareOffset + tiling.scoreRingKeySharePart * tiling.blocks;
@@ -122,17 +132,8 @@ inline RelayAttentionTiling Tile(const Problem &problem, [[maybe_unused]] const 
     tiling.outRingKeyShareOffset =
         tiling.probRingKeyShareOffset + tiling.probRingKeySharePart * tiling.blocks;
     tiling.outRingKeySharePart = RoundUp(3 * tiling.rowsPerTaskKeyShare * 128 * 4, 512);
-    tiling.partialMaxKeyShareOffset =
-        tiling.outRingKeyShareOffset + tiling.outRingKeySharePart * tiling.blocks;
-    tiling.partialSumKeyShareOffset =
-        tiling.partialMaxKeyShareOffset
-            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
-    tiling.partialOutKeyShareOffset =
-        tiling.partialSumKeyShareOffset
-            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutKeyShareOffset
-            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 128 * 4, 512);
+        tiling.outRingKeyShareOffset + tiling.outRingKeySharePart * tiling.blocks;
     return tiling;
 }
 

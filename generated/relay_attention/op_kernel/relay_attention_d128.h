@@ -12,7 +12,7 @@
  * Schedule
  *   tile_k    512    default
  *   ring      3      default
- *   rows      8      default
+ *   rows      16     default
  *   base_n    64     spec
  *   base_k    128    default
  *   slots     2      default
@@ -50,12 +50,12 @@ using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
@@ -66,44 +66,46 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kRowMax = 0, kRowMaxSlot = 256,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 256,  // running sum of each row
+    kScore = 0, kScoreSlot = 32768,  // 2 slots: scores of the rows, then exp(score - max)
     // running weighted sum of each row
-    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 32768,
-    // 2 slots: scores of the rows, then exp(score - max)
-    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
+    kAccumulator = kScore + 2 * kScoreSlot, kAccumulatorSlot = 32768,
+    // probabilities, as the cube multiplies them
+    kProb = kAccumulator + kAccumulatorSlot, kProbSlot = 16384,
+    // 2 slots: finished rows in the dtype of the result
+    kResult = kProb + kProbSlot, kResultSlot = 4096,
     // reduction over the tile, one repeat a row
-    kLanes = kScore + 2 * kScoreSlot, kLanesSlot = 2048,
-    kTileStat = kLanes + kLanesSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
-    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
+    kLanes = kResult + 2 * kResultSlot, kLanesSlot = 4096,
+    kRowBlocks = kLanes + kLanesSlot, kRowBlocksSlot = 1024,  // a row statistic, two blocks a row
+    // 2 slots: row maxima of a partial, one block a row
+    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingMaxSlot = 512,
+    // 2 slots: row sums of a partial, one block a row
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 512,
+    // maximum of the merged rows
+    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = 512,
+    kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 512,  // sum of the merged rows
+    // maximum including the partial
+    kNewMaxBlocks = kMergedSum + kMergedSumSlot, kNewMaxBlocksSlot = 512,
+    // exp(old max - new max) of the merged rows
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 512,
+    // 2 slots: weighted sum of one tile or split
+    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartialSlot = 8192,
+    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kPartMax = kPartial + 2 * kPartialSlot, kPartMaxSlot = 512,
+    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = 512,  // 2 slots: row sum of one partial
+    // running maximum of each row, of items in flight
+    kRowMax = kPartSum + 2 * kPartSumSlot, kRowMaxSlot = 768,
+    // running sum of each row, of items in flight
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
+    // maximum or sum of each row of the tile
+    kTileStat = kRowSum + kRowSumSlot, kTileStatSlot = 64,
+    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 64,  // running maximum including the tile
     // exp(old max - new max) of the tiles in flight
     kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 768,
-    kRowBlocks = kRescale + kRescaleSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 8192,
-    // 2 slots: weighted sum of one tile or split
-    kPartial = kProb + 2 * kProbSlot, kPartialSlot = 4096,
-    // 2 slots: row maxima of a partial, one block a row
-    kLeavingMax = kPartial + 2 * kPartialSlot, kLeavingMaxSlot = 256,
-    // 2 slots: row sums of a partial, one block a row
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 256,
-    // maximum of the merged rows
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = 256,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
-    // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = 256,  // 2 slots: row sum of one partial
-    // maximum including the partial
-    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kNewMaxBlocksSlot = 256,
-    // exp(old max - new max) of the merged rows
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 256,
-    // 2 slots: finished rows in the dtype of the result
-    kResult = kMergedRescale + kMergedRescaleSlot, kResultSlot = 2048,
-    kUbEnd = kResult + 2 * kResultSlot;
+    kUbEnd = kRescale + kRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert((kRowMax | kRowSum | kAccumulator | kScore | kLanes | kTileStat | kNewMax | kRescale |
-        kRowBlocks | kProb | kPartial | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum |
-        kPartMax | kPartSum | kNewMaxBlocks | kMergedRescale | kResult) % 32 == 0,
+static_assert((kScore | kAccumulator | kProb | kResult | kLanes | kRowBlocks | kLeavingMax |
+        kLeavingSum | kMergedMax | kMergedSum | kNewMaxBlocks | kMergedRescale | kPartial |
+        kPartMax | kPartSum | kRowMax | kRowSum | kTileStat | kNewMax | kRescale) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
@@ -132,21 +134,19 @@ static_assert((kRightL0) % 512 == 0,
     "buffers of L0B are aligned");
 // L0C
 constexpr uint32_t
-    kScoreL0 = 0, kScoreL0Slot = 32768,  // 2 slots: scores of a key block, Nz
-    // 2 slots: weighted sum of values, Nz
-    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = 32768,
-    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
+    // 2 slots: scores of a key block or weighted sum of values, Nz
+    kProductL0 = 0, kProductL0Slot = 32768,
+    kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
-static_assert((kScoreL0 | kOutL0) % 1024 == 0,
+static_assert((kProductL0) % 1024 == 0,
     "buffers of L0C are aligned");
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
 // "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
 // What lives
 // together has one event, named after its first buffer.
-constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
-constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
-constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
@@ -154,22 +154,24 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
 constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id a slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kLeavingMaxFree = 2;  // MTE3_V, leavingMax, leavingSum: one id a slot
-constexpr int32_t kRowMaxFree = 4;  // MTE3_V, rowMax, rowSum, accumulator
-constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
-constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
-constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
+constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id a slot
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial: one id a slot
+constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum: one id a slot
+constexpr int32_t kResultFree = 5;  // MTE3_V, result: one id a slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
-constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum: one id a slot
-constexpr int32_t kResultReady = 5;  // V_MTE3, result: one id a slot
+constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob
+constexpr int32_t kLeavingMaxReady = 1;  // V_MTE3, leavingMax, leavingSum, partial: one id a slot
+constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingKeyReady = 0;
@@ -202,15 +204,18 @@ public:
         Bind(kvShareMapGm_, kvShareMap);
         Bind(kvShareLenGm_, kvShareLen);
         Bind(outGm_, out);
+        Bind(partialMaxKeyGm_, workspace + tiling_.partialMaxKeyOffset);
+        Bind(partialSumKeyGm_, workspace + tiling_.partialSumKeyOffset);
+        Bind(partialOutKeyGm_, workspace + tiling_.partialOutKeyOffset);
         Bind(scoreRingKeyGm_,
             workspace + tiling_.scoreRingKeyOffset + blockIndex_ * tiling_.scoreRingKeyPart);
         Bind(probRingKeyGm_,
             workspace + tiling_.probRingKeyOffset + blockIndex_ * tiling_.probRingKeyPart);
         Bind(outRingKeyGm_,
             workspace + tiling_.outRingKeyOffset + blockIndex_ * tiling_.outRingKeyPart);
-        Bind(partialMaxKeyGm_, workspace + tiling_.partialMaxKeyOffset);
-        Bind(partialSumKeyGm_, workspace + tiling_.partialSumKeyOffset);
-        Bind(partialOutKeyGm_, workspace + tiling_.partialOutKeyOffset);
+        Bind(partialMaxKeyShareGm_, workspace + tiling_.partialMaxKeyShareOffset);
+        Bind(partialSumKeyShareGm_, workspace + tiling_.partialSumKeyShareOffset);
+        Bind(partialOutKeyShareGm_, workspace + tiling_.partialOutKeyShareOffset);
         Bind(scoreRingKeyShareGm_,
             workspace + tiling_.scoreRingKeyShareOffset
                 + blockIndex_ * tiling_.scoreRingKeySharePart);
@@ -219,27 +224,25 @@ public:
                 + blockIndex_ * tiling_.probRingKeySharePart);
         Bind(outRingKeyShareGm_,
             workspace + tiling_.outRingKeyShareOffset + blockIndex_ * tiling_.outRingKeySharePart);
-        Bind(partialMaxKeyShareGm_, workspace + tiling_.partialMaxKeyShareOffset);
-        Bind(partialSumKeyShareGm_, workspace + tiling_.partialSumKeyShareOffset);
-        Bind(partialOutKeyShareGm_, workspace + tiling_.partialOutKeyShareOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
             queryL1_ = View<T>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
             accumulator_ = View<float>(ub_, kAccumulator);
+            prob_ = View<T>(ub_, kProb);
             lanes_ = View<float>(ub_, kLanes);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
-            rescale_ = View<float>(ub_, kRescale);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
+            rowMax_ = View<float>(ub_, kRowMax);
+            rowSum_ = View<float>(ub_, kRowSum);
+            tileStat_ = View<float>(ub_, kTileStat);
+            newMax_ = View<float>(ub_, kNewMax);
+            rescale_ = View<float>(ub_, kRescale);
         }
         // TPipe holds events of its own until it is destroyed; from here on all events are this
         // kernel's.
@@ -259,11 +262,11 @@ private:
         const StageOperands keyOperands = KeyOperands();
         const StageOperands keyShareOperands = KeyShareOperands();
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -357,11 +360,11 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
         WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -371,15 +374,14 @@ private:
     {
         const StageOperands keyOperands = KeyOperands();
         const StageOperands keyShareOperands = KeyShareOperands();
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
+            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
-        SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         for (int64_t item = blockIndex_; item < tiling_.itemsKey; item += blockCount_) {
             const int64_t split = item % tiling_.splitsKey;
             const int64_t task = item / tiling_.splitsKey;
@@ -401,8 +403,8 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRowsKey(rows);
+            StartSumsKey(rows);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -413,10 +415,7 @@ private:
                     UpdateTile(keyOperands, tile, rowBegin, rows);
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WriteRowsKey(split, batch, firstHead, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         for (int64_t item = blockIndex_; item < tiling_.itemsKeyShare; item += blockCount_) {
             const int64_t split = item % tiling_.splitsKeyShare;
@@ -449,8 +448,8 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRowsKeyShare(rows);
+            StartSumsKeyShare(rows);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -461,21 +460,17 @@ private:
                     UpdateTile(keyShareOperands, tile, rowBegin, rows);
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WriteRowsKeyShare(split, firstHead, heads, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         MergePartials();
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
+            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
-        WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
     }
 
     // What the functions that stages of several attentions share take from each.
@@ -537,60 +532,69 @@ private:
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile = kvHead * operands.keyStrideK + firstKey * operands.keyStrideT;
-        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-            const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto scoreL0 = View<float>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            {
-                auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                if (operands.keyStrideT <= 65535) {
-                    DataCopy(keyL1, operands.keyGm[keyTile + n0 * operands.keyStrideT],
-                        Nd2NzParams(1, cols, tiling_.headDim, 0, operands.keyStrideT,
-                            RoundUp(cols, kFractal), 1, 0));
-                } else {
-                    for (int64_t row = 0; row < cols; ++row) {
-                        DataCopy(keyL1[row * kFractal],
-                            operands.keyGm[keyTile + n0 * operands.keyStrideT
-                                + row * operands.keyStrideT],
-                            Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                RoundUp(cols, kFractal), 1, 0));
-                    }
-                }
-                SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                {
-                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                    auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
-                    const int64_t columnFractals = CeilDiv(cols, kFractal);
-                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                            queryL1_[rowGroup * (kFractal * kFractal)],
-                            LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                    }
-                    LoadData(rightL0, keyL1,
-                        LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
-                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
-                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
-                }
-                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                keyL1Slot_ ^= 1;
+        {
+            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                LoadData(
+                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
+                    queryL1_[rowGroup * (kFractal * kFractal)],
+                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
+                        false, 0));
             }
-            SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            Fixpipe<float, float, CFG_ROW_MAJOR>(
-                operands.scoreRingGm[slot * operands.rowsPerTask * kTileKeys + n0], scoreL0,
-                FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                    kTileKeys, false));
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            scoreL0Slot_ ^= 1;
+            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                const int64_t cols = MinOf(kBaseN, keys - n0);
+                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                {
+                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
+                    // L0B
+                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    if (operands.keyStrideT <= 65535) {
+                        DataCopy(keyL1, operands.keyGm[keyTile + n0 * operands.keyStrideT],
+                            Nd2NzParams(1, cols, tiling_.headDim, 0, operands.keyStrideT,
+                                RoundUp(cols, kFractal), 1, 0));
+                    } else {
+                        for (int64_t row = 0; row < cols; ++row) {
+                            DataCopy(keyL1[row * kFractal],
+                                operands.keyGm[keyTile + n0 * operands.keyStrideT
+                                    + row * operands.keyStrideT],
+                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                                    RoundUp(cols, kFractal), 1, 0));
+                        }
+                    }
+                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    {
+                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        LoadData(rightL0, keyL1,
+                            LoadData2DParams(0,
+                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
+                                0, false, 0));
+                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                true));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    keyL1Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                Fixpipe<float, float, CFG_ROW_MAJOR>(
+                    operands.scoreRingGm[slot * operands.rowsPerTask * kTileKeys + n0], productL0,
+                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
+                        kTileKeys, false));
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            leftL0Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(operands.scoreRingReady);
     }
@@ -611,8 +615,8 @@ private:
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kBaseN) {
                 const int64_t width = kBaseN;
-                auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
+                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
@@ -638,7 +642,6 @@ private:
                     WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                        auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(width, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -648,34 +651,43 @@ private:
                                     + rowGroup) * (kFractal * kFractal)],
                                 LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                         }
-                        for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                            LoadDataWithTranspose(
-                                rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                valueL1[depthGroup * (kFractal * kFractal)],
-                                LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                        {
+                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                                LoadDataWithTranspose(
+                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                    valueL1[depthGroup * (kFractal * kFractal)],
+                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
+                                        0));
+                            }
+                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            // from 10 fractals on the cube itself accumulates products in order
+                            if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(rowFractals * kFractal, width, depth, 0, false,
+                                    k0 == 0));
+                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            rightL0Slot_ ^= 1;
                         }
-                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        // from 10 fractals on the cube itself accumulates products in order
-                        if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
-                            PipeBarrier<PIPE_M>();
-                        }
-                        Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, width, depth, 0, false, k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    operands.outRingGm[slot * operands.rowsPerTask * kPaddedHeadSize + d0], outL0,
+                    operands.outRingGm[slot * operands.rowsPerTask * kPaddedHeadSize + d0],
+                    productL0,
                     FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kPaddedHeadSize,
                         false));
-                SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                outL0Slot_ ^= 1;
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ ^= 1;
@@ -702,8 +714,14 @@ private:
     // Rows that have seen no key yet.
     __aicore__ inline void StartRowsKey(int64_t rows)
     {
+        PipeBarrier<PIPE_V>();
         Duplicate(rowMax_, float(kLowest), rows);
         Duplicate(rowSum_, float(0), rows);
+    }
+
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSumsKey(int64_t rows)
+    {
         Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
     }
 
@@ -738,29 +756,36 @@ private:
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
-            Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
+            if (kTileKeys > keys) {
+                Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
-                ReduceOrder::ORDER_ONLY_VALUE);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                    kTileKeys / 8);
+            }
+            PipeBarrier<PIPE_V>();
+            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kRepeatLanes / 8);
+            PipeBarrier<PIPE_V>();
+            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
-            PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // score = exp(score - newMax)
-            Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Sub(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                }
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -772,32 +797,36 @@ private:
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
-            Duplicate(lanes_, float(0), chunk * kRepeatLanes);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            if (kTileKeys > keys) {
+                Duplicate(lanes_, float(0), chunk * kRepeatLanes);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                    kTileKeys / 8);
+            }
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kRepeatLanes / 8);
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
             Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
-            {
-                auto prob = View<T>(ub_, kProb + probSlot_ * kProbSlot);
-                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                Cast(prob, score, RoundMode::CAST_RINT, span);
-                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                DataCopyPad(
-                    operands.probRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob,
-                    DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                        (kTileKeys - keys) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                probSlot_ ^= 1;
-            }
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            DataCopyPad(
+                operands.probRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
+                prob_,
+                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
+                    (kTileKeys - keys) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
@@ -813,26 +842,37 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             DataCopyPad(partial,
                 operands.outRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
                 DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kPaddedHeadSize + d0],
-                    accumulator_[r0 * kPaddedHeadSize + d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Mul(accumulator_[r0 * kPaddedHeadSize + d0 + r8 * kPaddedHeadSize],
+                        accumulator_[r0 * kPaddedHeadSize + d0 + r8 * kPaddedHeadSize],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows,
+                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
+                }
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
                 chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             partialSlot_ ^= 1;
         }
     }
@@ -848,19 +888,35 @@ private:
             auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
             auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-            Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-            Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-            SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-            const int64_t partialRow = split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
-            WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-            DataCopyPad(partialMaxKeyGm_[partialRow * 8], leavingMax,
-                DataCopyExtParams(chunk, 32, 0, 0, 0));
-            DataCopyPad(partialSumKeyGm_[partialRow * 8], leavingSum,
-                DataCopyExtParams(chunk, 32, 0, 0, 0));
+            {
+                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                Brcb(leavingMax, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                Brcb(leavingSum, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                Adds(partial, accumulator_[r0 * kPaddedHeadSize], float(0),
+                    chunk * kPaddedHeadSize);
+                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                const int64_t partialRow =
+                    split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                DataCopyPad(partialMaxKeyGm_[partialRow * 8], leavingMax,
+                    DataCopyExtParams(chunk, 32, 0, 0, 0));
+                DataCopyPad(partialSumKeyGm_[partialRow * 8], leavingSum,
+                    DataCopyExtParams(chunk, 32, 0, 0, 0));
+                DataCopyPad(partialOutKeyGm_[partialRow * kPaddedHeadSize], partial,
+                    DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                partialSlot_ ^= 1;
+            }
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-            DataCopyPad(partialOutKeyGm_[partialRow * kPaddedHeadSize],
-                accumulator_[r0 * kPaddedHeadSize],
-                DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
             leavingMaxSlot_ ^= 1;
         }
     }
@@ -869,8 +925,17 @@ private:
     __aicore__ inline void StartRowsKeyShare(int64_t rows)
     {
         if (rows > 0) {
+            PipeBarrier<PIPE_V>();
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
+        }
+    }
+
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSumsKeyShare(int64_t rows)
+    {
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
         }
     }
@@ -884,23 +949,39 @@ private:
             auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
             auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-            PipeBarrier<PIPE_V>();
-            Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-            Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-            SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-            WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-            for (int64_t row = 0; row < chunk; ++row) {
-                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                const int64_t rowBatch = memberRows_[(rowBegin + r0 + row) / heads];
-                const int64_t partialRow =
-                    split * tiling_.rowTotal + rowBatch * tiling_.queryHeads + head;
-                DataCopyPad(partialMaxKeyShareGm_[partialRow * 8], leavingMax[row * 8],
-                    DataCopyExtParams(1, 32, 0, 0, 0));
-                DataCopyPad(partialSumKeyShareGm_[partialRow * 8], leavingSum[row * 8],
-                    DataCopyExtParams(1, 32, 0, 0, 0));
-                DataCopyPad(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
-                    accumulator_[r0 * kPaddedHeadSize + row * kPaddedHeadSize],
-                    DataCopyExtParams(1, kPaddedHeadSize * 4, 0, 0, 0));
+            {
+                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                PipeBarrier<PIPE_V>();
+                Brcb(leavingMax, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                Brcb(leavingSum, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                Adds(partial, accumulator_[r0 * kPaddedHeadSize], float(0),
+                    chunk * kPaddedHeadSize);
+                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                for (int64_t row = 0; row < chunk; ++row) {
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    const int64_t rowBatch = memberRows_[(rowBegin + r0 + row) / heads];
+                    const int64_t partialRow =
+                        split * tiling_.rowTotal + rowBatch * tiling_.queryHeads + head;
+                    DataCopyPad(partialMaxKeyShareGm_[partialRow * 8], leavingMax[row * 8],
+                        DataCopyExtParams(1, 32, 0, 0, 0));
+                    DataCopyPad(partialSumKeyShareGm_[partialRow * 8], leavingSum[row * 8],
+                        DataCopyExtParams(1, 32, 0, 0, 0));
+                    DataCopyPad(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
+                        partial[row * kPaddedHeadSize],
+                        DataCopyExtParams(1, kPaddedHeadSize * 4, 0, 0, 0));
+                }
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                partialSlot_ ^= 1;
             }
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             leavingMaxSlot_ ^= 1;
@@ -922,29 +1003,80 @@ private:
             const int64_t batch = unit / stepsPerToken;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splitsKey; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                {
+                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                DataCopyPad(partMax, partialMaxKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                DataCopyPad(partSum, partialSumKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                DataCopyPad(partial,
+                    partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                    DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
+                    DataCopyPadExtParams<float>());
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                Exp(partMax, partMax, chunk * 8);
+                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                Mul(partSum, partSum, partMax, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
+                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
+                }
+                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
+                    Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
+                }
+                PipeBarrier<PIPE_V>();
+                Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                partialSlot_ ^= 1;
+                partMaxSlot_ ^= 1;
+            }
+            if (kvShareMapGm_.GetValue(batch) >= 0) {
+                for (int64_t part = 0; part < tiling_.splitsKeyShare; ++part) {
+                    auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
+                    auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
                     auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    DataCopyPad(partMax, partialMaxKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyPad(partMax,
+                        partialMaxKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8],
                         DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
                         DataCopyPadExtParams<float>());
-                    DataCopyPad(partSum, partialSumKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyPad(partSum,
+                        partialSumKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8],
                         DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
                         DataCopyPadExtParams<float>());
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     DataCopyPad(partial,
-                        partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                        partialOutKeyShareGm_[(part * tiling_.rowTotal
+                            + firstRow) * kPaddedHeadSize],
                         DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                         DataCopyPadExtParams<float>());
+                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    PipeBarrier<PIPE_V>();
                     Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
@@ -970,66 +1102,9 @@ private:
                     }
                     PipeBarrier<PIPE_V>();
                     Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                     partialSlot_ ^= 1;
-                }
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                partMaxSlot_ ^= 1;
-            }
-            if (kvShareMapGm_.GetValue(batch) >= 0) {
-                for (int64_t part = 0; part < tiling_.splitsKeyShare; ++part) {
-                    auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
-                    auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                    WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                    {
-                        auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                        DataCopyPad(partMax,
-                            partialMaxKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>());
-                        DataCopyPad(partSum,
-                            partialSumKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>());
-                        WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                        DataCopyPad(partial,
-                            partialOutKeyShareGm_[(part * tiling_.rowTotal
-                                + firstRow) * kPaddedHeadSize],
-                            DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>());
-                        SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                        // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                        WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                        Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                        Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                        Exp(partMax, partMax, chunk * 8);
-                        Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                        Mul(partSum, partSum, partMax, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                        for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                            Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes,
-                                chunk,
-                                BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8,
-                                    kPaddedHeadSize / 8, 1));
-                        }
-                        for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                            Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                                BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8,
-                                    kPaddedHeadSize / 8, 1));
-                        }
-                        PipeBarrier<PIPE_V>();
-                        Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
-                        SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                        partialSlot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                     partMaxSlot_ ^= 1;
                 }
             }
@@ -1040,27 +1115,26 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
             }
-            {
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-                PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                DataCopyPad(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result,
-                    DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
-                        (tiling_.outStrideN - tiling_.headDim) * 2, 0));
-                resultSlot_ ^= 1;
-            }
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            PipeBarrier<PIPE_V>();
+            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
+            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            DataCopyPad(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result,
+                DataCopyExtParams(chunk, tiling_.headDim * 2,
+                    (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
+                    (tiling_.outStrideN - tiling_.headDim) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            resultSlot_ ^= 1;
         }
     }
 
     RelayAttentionTiling tiling_{};
 
     // The slot that each lifetime uses next
-    uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0, leavingMaxSlot_ = 0;
+    uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
+    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, leavingMaxSlot_ = 0;
     uint32_t partMaxSlot_ = 0, resultSlot_ = 0;
 
     // What this core has collected
@@ -1080,22 +1154,23 @@ private:
     GlobalTensor<int64_t> kvShareMapGm_;
     GlobalTensor<int64_t> kvShareLenGm_;
     GlobalTensor<T> outGm_;
-    GlobalTensor<float> scoreRingKeyGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingKeyGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingKeyGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxKeyGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumKeyGm_;  // row sums of key splits
     GlobalTensor<float> partialOutKeyGm_;  // weighted sums of key splits
-    GlobalTensor<float> scoreRingKeyShareGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingKeyShareGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingKeyShareGm_;  // ring of weighted sums, cube to vector
+    GlobalTensor<float> scoreRingKeyGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingKeyGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingKeyGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxKeyShareGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumKeyShareGm_;  // row sums of key splits
     GlobalTensor<float> partialOutKeyShareGm_;  // weighted sums of key splits
+    GlobalTensor<float> scoreRingKeyShareGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingKeyShareGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingKeyShareGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, accumulator_, lanes_, tileStat_, newMax_, rescale_;
-    LocalTensor<float> rowBlocks_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rowMax_, rowSum_, accumulator_, lanes_, rowBlocks_, tileStat_, newMax_;
+    LocalTensor<float> rescale_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<T> prob_;
     LocalTensor<T> queryL1_;
 };
 

@@ -31,12 +31,12 @@ struct RelayAttentionTiling {
     int64_t itemsKeyShare;  // units of work: a task and a split
     int64_t blocks;  // blocks that are launched
     float qkScale;  // qkScale
+    int64_t queryHeads;  // query heads
     int64_t headDim;  // true head size
     int64_t keyStrideT;  // elements between neighbours of key along T
     int64_t keyStrideK;  // elements between neighbours of key along K
     int64_t valueStrideT;  // elements between neighbours of value along T
     int64_t valueStrideK;  // elements between neighbours of value along K
-    int64_t queryHeads;  // query heads
     int64_t keyCapacityKey;  // keys of a row when no lengths are given
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t queryStrideN;  // elements between neighbours of query along N
@@ -47,6 +47,9 @@ struct RelayAttentionTiling {
     int64_t keyCapacityKeyShare;  // keys of a row when no lengths are given
     int64_t outStrideB;  // elements between neighbours of out along B
     int64_t outStrideN;  // elements between neighbours of out along N
+    int64_t partialMaxKeyOffset;  // bytes from the workspace to the row maxima of key splits
+    int64_t partialSumKeyOffset;  // bytes from the workspace to the row sums of key splits
+    int64_t partialOutKeyOffset;  // bytes from the workspace to the weighted sums of key splits
     // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingKeyOffset;
     int64_t scoreRingKeyPart;  // bytes of one block's scoreRingKey
@@ -56,9 +59,10 @@ struct RelayAttentionTiling {
     // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingKeyOffset;
     int64_t outRingKeyPart;  // bytes of one block's outRingKey
-    int64_t partialMaxKeyOffset;  // bytes from the workspace to the row maxima of key splits
-    int64_t partialSumKeyOffset;  // bytes from the workspace to the row sums of key splits
-    int64_t partialOutKeyOffset;  // bytes from the workspace to the weighted sums of key splits
+    int64_t partialMaxKeyShareOffset;  // bytes from the workspace to the row maxima of key splits
+    int64_t partialSumKeyShareOffset;  // bytes from the workspace to the row sums of key splits
+    // bytes from the workspace to the weighted sums of key splits
+    int64_t partialOutKeyShareOffset;
     // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingKeyShareOffset;
     int64_t scoreRingKeySharePart;  // bytes of one block's scoreRingKeyShare
@@ -68,10 +72,6 @@ struct RelayAttentionTiling {
     // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingKeyShareOffset;
     int64_t outRingKeySharePart;  // bytes of one block's outRingKeyShare
-    int64_t partialMaxKeyShareOffset;  // bytes from the workspace to the row maxima of key splits
-    int64_t partialSumKeyShareOffset;  // bytes from the workspace to the row sums of key splits
-    // bytes from the workspace to the weighted sums of key splits
-    int64_t partialOutKeyShareOffset;
     int64_t workspaceBytes;  // bytes of the user workspace
 };
 

@@ -62,16 +62,16 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
         NumberOf(sizes.attentionMask_layout,
             {"square", "per head", "per batch", "full", "128", "256", "columns", "512"});
     problem.calcType = call.calcType;
+    problem.qRows = sizes.qRows;
     problem.kvHeads = sizes.kvHeads;
     problem.headNum = call.headNum;
-    problem.qRows = sizes.qRows;
     problem.batch = sizes.batch;
     problem.cores = cores;
     problem.maxSeqLen = sizes.maxSeqLen;
     problem.nTokens = sizes.nTokens;
     problem.qkScale = static_cast<float>(call.qkScale);
-    problem.headSizeValue = sizes.headSize;
     problem.headSizeV = sizes.headSizeV;
+    problem.headSizeValue = sizes.headSize;
     problem.qScale = static_cast<float>(call.qScale);
     problem.maskCols = sizes.maskCols;
     problem.kernelType = call.kernelType;

@@ -113,16 +113,16 @@ struct Problem {
     // columns, 7: 512
     int64_t attentionMaskLayout = 0;
     int64_t calcType = 0;  // calcType
+    int64_t qRows = 0;  // size qRows of the contract
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
-    int64_t qRows = 0;  // size qRows of the contract
     int64_t batch = 0;  // size batch of the contract
     int64_t cores = 0;  // cube cores of the device
     int64_t maxSeqLen = 0;  // size maxSeqLen of the contract
     int64_t nTokens = 0;  // size nTokens of the contract
     float qkScale = 0;  // parameter qkScale
-    int64_t headSizeValue = 0;  // size headSize of the contract
     int64_t headSizeV = 0;  // size headSizeV of the contract
+    int64_t headSizeValue = 0;  // size headSize of the contract
     float qScale = 0;  // parameter qScale
     int64_t maskCols = 0;  // size maskCols of the contract
     int64_t kernelType = 0;  // parameter kernelType
@@ -173,11 +173,12 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     using attndsl::CeilDiv;
     using attndsl::RoundUp;
     SelfAttentionTiling tiling{};
+    tiling.qRows = problem.qRows;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headsPerTask = MinOf(tiling.group, 128);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
+    tiling.queriesPerTask = MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1));
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
@@ -191,6 +192,17 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     }
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
+    tiling.valueDim = problem.headSizeV;
+    tiling.outputStrideS = problem.headNum * problem.headSizeV;
+    if (kernel.rowTotalForm == 0) {
+        tiling.outputStrideN = problem.headSizeV;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.outputStrideN =
+            problem.outputLayout == values::OutputLayout::kPadded
+                ? problem.headSizeV
+                : problem.qRows * problem.headSizeV;
+    }
+    tiling.queryHeads = problem.headNum;
     tiling.headDim = problem.headSizeValue;
     if (kernel.cacheKStrideTForm == 0) {
         tiling.cacheKStrideT =
@@ -219,7 +231,6 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
         tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue);
     }
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.valueDim = problem.headSizeV;
     if (kernel.cacheKStrideTForm == 0) {
         tiling.cacheVStrideT =
             problem.cacheVLayout == values::CacheVLayout::kLayers
@@ -247,17 +258,6 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
         tiling.cacheVStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeV);
     }
     tiling.valueStrideK = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    if (kernel.rowTotalForm == 0) {
-        tiling.outputStrideN = problem.headSizeV;
-    } else if (kernel.rowTotalForm == 1) {
-        tiling.outputStrideN =
-            problem.outputLayout == values::OutputLayout::kPadded
-                ? problem.headSizeV
-                : problem.qRows * problem.headSizeV;
-    }
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     if (kernel.rowTotalForm == 0) {
@@ -277,22 +277,22 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
             problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
     }
     tiling.batchRows = problem.batch;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialMaxOffset = 0;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaledQueryOffset =
+    tiling.scoreRingOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.scaledQueryOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     if (kernel.rowTotalForm == 0) {
         tiling.workspaceBytes =
             tiling.scaledQueryOffset
@@ -347,7 +347,6 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
         problem.outputLayout == values::OutputLayout::kPadded
             ? problem.headNum * problem.headSizeV
             : problem.headSizeV;
-    tiling.positions = problem.qRows;
     tiling.queryStrideQ =
         problem.queryLayout == values::QueryLayout::kPadded
             ? problem.headNum * problem.headSizeValue

@@ -19,16 +19,19 @@
  *   rows      8      default
  *   base_n    128    default
  *   base_k    128    default
- *   slots     2      default
- *   max_rows  64     default
+ *   slots     1      default
+ *   max_rows  128    default
  *   split_kv  auto   default
  *   cores     auto   default
  *
- * Step t of an item, the cube running ahead:
+ * Step t, the cube running ahead:
+ *   AIV  StartRows     tile t
  *   AIC  ScoreTile     tile t      raises kScoreRingReady
  *   AIV  SoftmaxTile   tile t      waits for kScoreRingReady, raises kProbRingReady
  *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, raises kOutRingReady
+ *   AIV  StartSums     tile t - 2
  *   AIV  UpdateTile    tile t - 2  waits for kOutRingReady
+ *   AIV  WriteRows     tile t - 2
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does
@@ -46,14 +49,14 @@ namespace self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_lay
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
+constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
+constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
@@ -64,57 +67,57 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kQueryPart = 0, kQueryPartSlot = 8192,  // a part of the queries
-    kQueryWide = kQueryPart + kQueryPartSlot, kQueryWideSlot = 16384,  // the part in fp32
-    kQueryScaled = kQueryWide + kQueryWideSlot, kQueryScaledSlot = 8192,  // the part scaled
-    kRowMax = kQueryScaled + kQueryScaledSlot, kRowMaxSlot = 128,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
-    // running weighted sum of each row
-    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
-    // 2 slots: scores of the rows, then exp(score - max)
-    kScore = kAccumulator + kAccumulatorSlot, kScoreSlot = 16384,
-    // reduction over the tile, one repeat a row
-    kLanes = kScore + 2 * kScoreSlot, kLanesSlot = 2048,
-    kTileStat = kLanes + kLanesSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
+    kAccumulator = 0, kAccumulatorSlot = 32768,  // running weighted sum of each row
+    kQueryWide = kAccumulator + kAccumulatorSlot, kQueryWideSlot = 16384,  // the part in fp32
+    // scores of the rows, then exp(score - max)
+    kScore = kQueryWide + kQueryWideSlot, kScoreSlot = 16384,
+    kQueryPart = kScore + kScoreSlot, kQueryPartSlot = 8192,  // a part of the queries
+    kQueryScaled = kQueryPart + kQueryPartSlot, kQueryScaledSlot = 8192,  // the part scaled
+    // probabilities, as the cube multiplies them
+    kProb = kQueryScaled + kQueryScaledSlot, kProbSlot = 8192,
+    kLanes = kProb + kProbSlot, kLanesSlot = 2048,  // reduction over the tile, one repeat a row
+    kResult = kLanes + kLanesSlot, kResultSlot = 2048,  // finished rows in the dtype of the result
+    kNewKey = kResult + kResultSlot, kNewKeySlot = 2048,  // new rows
+    kNewValue = kNewKey + kNewKeySlot, kNewValueSlot = 2048,  // new rows
+    // a row statistic, two blocks a row
+    kRowBlocks = kNewValue + kNewValueSlot, kRowBlocksSlot = 512,
+    // weighted sum of one tile or split
+    kPartial = kRowBlocks + kRowBlocksSlot + 256, kPartialSlot = 4096,
+    // running maximum of each row, of items in flight
+    kRowMax = kPartial + kPartialSlot, kRowMaxSlot = 768,
+    // running sum of each row, of items in flight
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
+    // maximum or sum of each row of the tile
+    kTileStat = kRowSum + kRowSumSlot, kTileStatSlot = 32,
     kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
     // exp(old max - new max) of the tiles in flight
-    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 384,
-    kRowBlocks = kRescale + kRescaleSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 8192,
-    // 2 slots: weighted sum of one tile or split
-    kPartial = kProb + 2 * kProbSlot, kPartialSlot = 4096,
-    // 2 slots: finished rows in the dtype of the result
-    kResult = kPartial + 2 * kPartialSlot, kResultSlot = 2048,
-    // 2 slots: row maxima of a partial, one block a row
-    kLeavingMax = kResult + 2 * kResultSlot, kLeavingMaxSlot = 256,
-    // 2 slots: row sums of a partial, one block a row
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 256,
-    // maximum of the merged rows
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = 256,
+    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 768,
+    // row maxima of a partial, one block a row
+    kLeavingMax = kRescale + kRescaleSlot, kLeavingMaxSlot = 256,
+    // row sums of a partial, one block a row
+    kLeavingSum = kLeavingMax + kLeavingMaxSlot, kLeavingSumSlot = 256,
+    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedMaxSlot = 256,  // maximum of the merged rows
     kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
-    // 2 slots: row maximum of one partial, then exp(it - new max)
+    // row maximum of one partial, then exp(it - new max)
     kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = 256,  // 2 slots: row sum of one partial
+    kPartSum = kPartMax + kPartMaxSlot, kPartSumSlot = 256,  // row sum of one partial
     // maximum including the partial
-    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kNewMaxBlocksSlot = 256,
+    kNewMaxBlocks = kPartSum + kPartSumSlot, kNewMaxBlocksSlot = 256,
     // exp(old max - new max) of the merged rows
     kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 256,
-    kNewKey = kMergedRescale + kMergedRescaleSlot, kNewKeySlot = 2048,  // new rows
-    kNewValue = kNewKey + kNewKeySlot, kNewValueSlot = 2048,  // new rows
-    kUbEnd = kNewValue + kNewValueSlot;
+    kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert((kQueryPart | kQueryWide | kQueryScaled | kRowMax | kRowSum | kAccumulator | kScore |
-        kLanes | kTileStat | kNewMax | kRescale | kRowBlocks | kProb | kPartial | kResult |
-        kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
-        kNewMaxBlocks | kMergedRescale | kNewKey | kNewValue) % 32 == 0,
+static_assert((kAccumulator | kQueryWide | kScore | kQueryPart | kQueryScaled | kProb | kLanes |
+        kResult | kNewKey | kNewValue | kRowBlocks | kPartial | kRowMax | kRowSum | kTileStat |
+        kNewMax | kRescale | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax |
+        kPartSum | kNewMaxBlocks | kMergedRescale) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = 16384,  // query rows of the task, Nz
-    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
+    kQueryL1 = 0, kQueryL1Slot = 32768,  // 2 slots: query rows of the task, Nz
+    kKeyL1 = kQueryL1 + 2 * kQueryL1Slot, kKeyL1Slot = 32768,  // 2 slots: key block, Nz
     // 2 slots: probabilities of a key tile, Nz
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 65536,
+    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 131072,
     kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 32768,  // 2 slots: value block, Nz
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
@@ -122,7 +125,7 @@ static_assert((kQueryL1 | kKeyL1 | kProbL1 | kValueL1) % 32 == 0,
     "buffers of L1 are aligned");
 // L0A
 constexpr uint32_t
-    kLeftL0 = 0, kLeftL0Slot = 16384,  // 2 slots: left operand, Zz
+    kLeftL0 = 0, kLeftL0Slot = 32768,  // 2 slots: left operand, Zz
     kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
 static_assert((kLeftL0) % 512 == 0,
@@ -136,53 +139,56 @@ static_assert((kRightL0) % 512 == 0,
     "buffers of L0B are aligned");
 // L0C
 constexpr uint32_t
-    kScoreL0 = 0, kScoreL0Slot = 32768,  // 2 slots: scores of a key block, Nz
-    // 2 slots: weighted sum of values, Nz
-    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = 32768,
-    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
+    // 2 slots: scores of a key block or weighted sum of values, Nz
+    kProductL0 = 0, kProductL0Slot = 65536,
+    kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
-static_assert((kScoreL0 | kOutL0) % 1024 == 0,
+static_assert((kProductL0) % 1024 == 0,
     "buffers of L0C are aligned");
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
 // "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
 // What lives
 // together has one event, named after its first buffer.
-constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
-constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
-constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kNewKeyReady = 0;  // MTE2_MTE3, newKey
-constexpr int32_t kNewValueReady = 1;  // MTE2_MTE3, newValue
-constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
-constexpr int32_t kScoreReady = 1;  // MTE2_V, score: one id a slot
-constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kNewKeyFree = 0;  // MTE3_MTE2, newKey
-constexpr int32_t kNewValueFree = 1;  // MTE3_MTE2, newValue
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
+constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial
+constexpr int32_t kNewKeyReady = 2;  // MTE2_MTE3, newKey
+constexpr int32_t kNewValueReady = 3;  // MTE2_MTE3, newValue
+constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
+constexpr int32_t kQueryPartReady = 1;  // MTE2_V, queryPart
+constexpr int32_t kScoreReady = 2;  // MTE2_V, score
+constexpr int32_t kPartialReady = 3;  // MTE2_V, partial
+constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
+constexpr int32_t kNewKeyFree = 1;  // MTE3_MTE2, newKey
+constexpr int32_t kNewValueFree = 2;  // MTE3_MTE2, newValue
+constexpr int32_t kProbRingReadyMTE2Taken = 3;  // MTE3_MTE2
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
-constexpr int32_t kProbFree = 1;  // MTE3_V, prob: one id a slot
-constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum: one id a slot
-constexpr int32_t kRowMaxFree = 7;  // MTE3_V, rowMax, rowSum, accumulator
-constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
-constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
-constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
+constexpr int32_t kProbFree = 1;  // MTE3_V, prob
+constexpr int32_t kResultFree = 2;  // MTE3_V, result
+constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
-constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum: one id a slot
+constexpr int32_t kScoreFree = 1;  // V_MTE2, score
+constexpr int32_t kPartialFreeVMte2 = 2;  // V_MTE2, partial
+constexpr int32_t kPartMaxFree = 3;  // V_MTE2, partMax, partSum
+constexpr int32_t kPartialTakenVMte2 = 4;  // V_MTE2, partial
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
-constexpr int32_t kProbReady = 1;  // V_MTE3, prob: one id a slot
-constexpr int32_t kRowMaxReady = 3;  // V_MTE3, accumulator
-constexpr int32_t kResultReady = 4;  // V_MTE3, result: one id a slot
-constexpr int32_t kLeavingMaxReady = 6;  // V_MTE3, leavingMax, leavingSum: one id a slot
+constexpr int32_t kProbReady = 1;  // V_MTE3, prob
+constexpr int32_t kResultReady = 2;  // V_MTE3, result
+constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum, partial
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -213,37 +219,44 @@ public:
         Bind(seqLenGm_, seqLen);
         Bind(batchStatusGm_, batchStatus);
         Bind(outputGm_, output);
+        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
+        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
+        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
-        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
-        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
-        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scaledQueryGm_, workspace + tiling_.scaledQueryOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<T>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            queryPart_ = View<T>(ub_, kQueryPart);
+            accumulator_ = View<float>(ub_, kAccumulator);
             queryWide_ = View<float>(ub_, kQueryWide);
+            score_ = View<float>(ub_, kScore);
+            queryPart_ = View<T>(ub_, kQueryPart);
             queryScaled_ = View<T>(ub_, kQueryScaled);
+            prob_ = View<T>(ub_, kProb);
+            lanes_ = View<float>(ub_, kLanes);
+            result_ = View<T>(ub_, kResult);
+            newKey_ = View<T>(ub_, kNewKey);
+            newValue_ = View<T>(ub_, kNewValue);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
+            partial_ = View<float>(ub_, kPartial);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            lanes_ = View<float>(ub_, kLanes);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
+            leavingMax_ = View<float>(ub_, kLeavingMax);
+            leavingSum_ = View<float>(ub_, kLeavingSum);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
+            partMax_ = View<float>(ub_, kPartMax);
+            partSum_ = View<float>(ub_, kPartSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
-            newKey_ = View<T>(ub_, kNewKey);
-            newValue_ = View<T>(ub_, kNewValue);
         }
         // TPipe holds events of its own until it is destroyed; from here on all events are this
         // kernel's.
@@ -261,95 +274,116 @@ private:
     __aicore__ inline void RunCube()
     {
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         AwaitScaledQuery();
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t newKeyStart = firstToken;
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - queryLength, 0);
             const int64_t newValueStart = firstToken;
             const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - queryLength, 0);
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            LoadQuery(item, firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
+            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, batch, kvHead,
+                    newValueStart, slot, taskRows, rowFractals, valuePosition};
+                if (tile < tiles && tiling_.items > item) {
                     ScoreTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, newKeyStart,
-                        keyPosition, tile);
+                        keyPosition, tile, slot);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
-                    WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile,
-                        newValueStart, valuePosition, tile);
+                if (stepsBegun_ > 2) {
+                    const auto [tile, tiles, item, firstTile, keyEnd, batch, kvHead, newValueStart,
+                        slot, taskRows, rowFractals, valuePosition] = cubeSteps_[(stepsBegun_ - 3) %
+                        kRing];
+                    if (tile < tiles && tiling_.items > item) {
+                        WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile,
+                            newValueStart, valuePosition, tile, slot);
+                    }
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
     }
 
     __aicore__ inline void RunVector()
     {
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-        }
-        SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree);
+        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        SetFlag<HardEvent::MTE3_V>(kResultFree);
+        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
         ScaleQuery();
         ReleaseScaledQuery();
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            StartRows(rows);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    SoftmaxTile(keyEnd, firstTile, tile, rowBegin, rows);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                vectorSteps_[slot] = {tile, rows, tiles, item, slot, rowBegin, steps, itemSlot,
+                    heads, firstHead, firstQuery, firstToken, split};
+                if (tile == 0) {
+                    StartRows(itemSlot, rows);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
-                    UpdateTile(tile, rowBegin, rows);
+                if (tile < tiles && tiling_.items > item) {
+                    SoftmaxTile(keyEnd, firstTile, tile, slot, itemSlot, rowBegin, rows);
+                }
+                if (stepsBegun_ > 2) {
+                    const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads,
+                        firstHead, firstQuery, firstToken, split] = vectorSteps_[(stepsBegun_ - 3) %
+                        kRing];
+                    if (tile == 0) {
+                        StartSums(rows);
+                    }
+                    if (tile < tiles && tiling_.items > item) {
+                        UpdateTile(slot, rowBegin, rows);
+                    }
+                    if (tile == steps - 1) {
+                        WriteRows(split, firstHead, heads, firstQuery, firstToken, itemSlot,
+                            rowBegin, rows);
+                    }
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WriteRows(split, firstHead, heads, firstQuery, firstToken, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         if (tiling_.splits > 1) {
             MergePartials();
@@ -357,16 +391,14 @@ private:
         AppendRows();
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-        }
-        WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree);
+        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
     }
@@ -375,13 +407,13 @@ private:
     struct Item {
         int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
         int64_t firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit, firstTile;
-        int64_t tiles;
+        int64_t tiles, steps;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = item % tiling_.splits;
-        const int64_t task = item / tiling_.splits;
+        const int64_t split = MinOf(item, tiling_.items - 1) % tiling_.splits;
+        const int64_t task = MinOf(item, tiling_.items - 1) / tiling_.splits;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -400,9 +432,11 @@ private:
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
+        const int64_t steps =
+            tiling_.items <= item ? kRing - 1 : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
         return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength,
             firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit, firstTile,
-            tiles};
+            tiles, steps};
     }
 
     __aicore__ inline int64_t RowsBefore(int64_t extent)
@@ -424,20 +458,21 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t firstHead, int64_t heads, int64_t firstQuery,
-        int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(int64_t item, int64_t firstHead, int64_t heads,
+        int64_t firstQuery, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
-        if (tiles > 0) {
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        if (tiles > 0 && tiling_.items > item) {
             if (tiling_.queryIsScaled) {
                 if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                    DataCopy(queryL1_,
+                    DataCopy(queryL1,
                         scaledQueryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
                         Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
                             rowFractals * kFractal, 1, 0));
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
-                        DataCopy(queryL1_[position * heads * kFractal],
+                        DataCopy(queryL1[position * heads * kFractal],
                             scaledQueryGm_[(firstToken + firstQuery
                                 + position) * tiling_.queryStrideS
                                 + firstHead * tiling_.queryStrideN],
@@ -446,14 +481,14 @@ private:
                     }
                 }
             } else if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                DataCopy(queryL1_,
+                DataCopy(queryL1,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
                     Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
                         rowFractals * kFractal, 1, 0));
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1_[position * heads * kFractal],
+                    DataCopy(queryL1[position * heads * kFractal],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
                         Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
@@ -466,9 +501,9 @@ private:
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(int64_t kvHead, int64_t batch, int64_t taskRows,
         int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t newKeyStart,
-        int64_t keyPosition, int64_t tile)
+        int64_t keyPosition, int64_t tile, int64_t slot)
     {
-        const int64_t slot = tile % kRing;
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
@@ -476,83 +511,92 @@ private:
                 + firstKey * tiling_.cacheKStrideT;
         const int64_t newKeyTile =
             kvHead * tiling_.keyStrideK + (newKeyStart + firstKey) * tiling_.keyStrideU;
-        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-            const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto scoreL0 = View<float>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            {
-                auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
-                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                if (cachedRows > 0) {
-                    if (tiling_.cacheKStrideT <= 65535) {
-                        DataCopy(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT],
-                            Nd2NzParams(1, cachedRows, tiling_.headDim, 0, tiling_.cacheKStrideT,
-                                RoundUp(cols, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < cachedRows; ++row) {
-                            DataCopy(keyL1[row * kFractal],
-                                cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT
-                                    + row * tiling_.cacheKStrideT],
-                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                    RoundUp(cols, kFractal), 1, 0));
-                        }
-                    }
-                }
-                if (cols > cachedRows) {
-                    if (tiling_.keyStrideU <= 65535) {
-                        PipeBarrier<PIPE_MTE2>();
-                        DataCopy(keyL1[cachedRows * kFractal],
-                            keyGm_[newKeyTile
-                                + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
-                            Nd2NzParams(1, cols - cachedRows, tiling_.headDim, 0,
-                                tiling_.keyStrideU, RoundUp(cols, kFractal), 1, 0));
-                    } else {
-                        PipeBarrier<PIPE_MTE2>();
-                        for (int64_t row = 0; row < cols - cachedRows; ++row) {
-                            DataCopy(keyL1[(cachedRows + row) * kFractal],
-                                keyGm_[newKeyTile
-                                    + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU
-                                    + row * tiling_.keyStrideU],
-                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                    RoundUp(cols, kFractal), 1, 0));
-                        }
-                    }
-                }
-                SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                {
-                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                    auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kFractal);
-                    const int64_t columnFractals = CeilDiv(cols, kFractal);
-                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                            queryL1_[rowGroup * (kFractal * kFractal)],
-                            LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                    }
-                    LoadData(rightL0, keyL1,
-                        LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
-                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
-                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
-                }
-                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                keyL1Slot_ ^= 1;
+        {
+            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                LoadData(
+                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
+                    queryL1[rowGroup * (kFractal * kFractal)],
+                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
+                        false, 0));
             }
-            SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            Fixpipe<float, float, CFG_ROW_MAJOR>(
-                scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], scoreL0,
-                FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                    kTileKeys, false));
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            scoreL0Slot_ ^= 1;
+            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                const int64_t cols = MinOf(kBaseN, keys - n0);
+                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                {
+                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
+                    // L0B
+                    const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
+                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    if (cachedRows > 0) {
+                        if (tiling_.cacheKStrideT <= 65535) {
+                            DataCopy(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT],
+                                Nd2NzParams(1, cachedRows, tiling_.headDim, 0,
+                                    tiling_.cacheKStrideT, RoundUp(cols, kFractal), 1, 0));
+                        } else {
+                            for (int64_t row = 0; row < cachedRows; ++row) {
+                                DataCopy(keyL1[row * kFractal],
+                                    cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT
+                                        + row * tiling_.cacheKStrideT],
+                                    Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                                        RoundUp(cols, kFractal), 1, 0));
+                            }
+                        }
+                    }
+                    if (cols > cachedRows) {
+                        if (tiling_.keyStrideU <= 65535) {
+                            PipeBarrier<PIPE_MTE2>();
+                            DataCopy(keyL1[cachedRows * kFractal],
+                                keyGm_[newKeyTile
+                                    + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
+                                Nd2NzParams(1, cols - cachedRows, tiling_.headDim, 0,
+                                    tiling_.keyStrideU, RoundUp(cols, kFractal), 1, 0));
+                        } else {
+                            PipeBarrier<PIPE_MTE2>();
+                            for (int64_t row = 0; row < cols - cachedRows; ++row) {
+                                DataCopy(keyL1[(cachedRows + row) * kFractal],
+                                    keyGm_[newKeyTile
+                                        + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU
+                                        + row * tiling_.keyStrideU],
+                                    Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                                        RoundUp(cols, kFractal), 1, 0));
+                            }
+                        }
+                    }
+                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    {
+                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        LoadData(rightL0, keyL1,
+                            LoadData2DParams(0,
+                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
+                                0, false, 0));
+                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                true));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    keyL1Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                Fixpipe<float, float, CFG_ROW_MAJOR>(
+                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
+                        kTileKeys, false));
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            leftL0Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
@@ -560,9 +604,8 @@ private:
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(int64_t kvHead, int64_t batch, int64_t taskRows,
         int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t newValueStart,
-        int64_t valuePosition, int64_t tile)
+        int64_t valuePosition, int64_t tile, int64_t slot)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile =
@@ -577,8 +620,8 @@ private:
             DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             {
-                auto outL0 = View<float>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
+                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
@@ -626,7 +669,6 @@ private:
                     WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                        auto rightL0 = View<T>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -636,35 +678,43 @@ private:
                                     + rowGroup) * (kFractal * kFractal)],
                                 LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                         }
-                        for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                            LoadDataWithTranspose(
-                                rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                valueL1[depthGroup * (kFractal * kFractal)],
-                                LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                        {
+                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                                LoadDataWithTranspose(
+                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                    valueL1[depthGroup * (kFractal * kFractal)],
+                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
+                                        0));
+                            }
+                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            // from 10 fractals on the cube itself accumulates products in order
+                            if (rowFractals * kFractal * kPaddedValueSize
+                                < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
+                                    false, k0 == 0));
+                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            rightL0Slot_ ^= 1;
                         }
-                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        // from 10 fractals on the cube itself accumulates products in order
-                        if (rowFractals * kFractal * kPaddedValueSize < 10 * kFractal * kFractal) {
-                            PipeBarrier<PIPE_M>();
-                        }
-                        Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0, false,
-                                k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], outL0,
+                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
                     FixpipeParamsV220(kPaddedValueSize, taskRows, rowFractals * kFractal,
                         kPaddedValueSize, false));
-                SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                outL0Slot_ ^= 1;
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ ^= 1;
@@ -714,174 +764,209 @@ private:
     }
 
     // Rows that have seen no key yet.
-    __aicore__ inline void StartRows(int64_t rows)
+    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
-            Duplicate(rowMax_, float(kLowest), rows);
-            Duplicate(rowSum_, float(0), rows);
-            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t rowBegin, int64_t rows)
+        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            DataCopyPad(score,
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+            DataCopyPad(score_,
                 scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                 DataCopyPadExtParams<float>());
-            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            SetFlag<HardEvent::MTE2_V>(kScoreReady);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (self_attention.py:252)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            Muls(score, score, float(tiling_.qkScale), span);
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady);
+            Muls(score_, score_, float(tiling_.qkScale), span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
-            Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
+            if (kTileKeys > keys) {
+                Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
-                ReduceOrder::ORDER_ONLY_VALUE);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                BlockReduceMax(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                    kTileKeys / 8);
+            }
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0], tileStat_, chunk);
+            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
+            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+            PipeBarrier<PIPE_V>();
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                newMax_, chunk);
             // score = exp(score - newMax)
-            Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
+                Sub(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                    kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
-            Exp(score, score, span);
+            Exp(score_, score_, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
+                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
-            Duplicate(lanes_, float(0), chunk * kRepeatLanes);
+            if (kTileKeys > keys) {
+                Duplicate(lanes_, float(0), chunk * kRepeatLanes);
+            }
+            PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+                BlockReduceSum(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                    kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
-            Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
-            {
-                auto prob = View<T>(ub_, kProb + probSlot_ * kProbSlot);
-                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                Cast(prob, score, RoundMode::CAST_RINT, span);
-                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob,
-                    DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                        (kTileKeys - keys) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                probSlot_ ^= 1;
-            }
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
+            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
+            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector + r0], chunk);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                tileStat_, chunk);
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            Cast(prob_, score_, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                prob_,
+                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
+                    (kTileKeys - keys) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
+            SetFlag<HardEvent::V_MTE2>(kScoreFree);
+        }
+        if (rows <= 0) {
+            SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            WaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+            WaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSums(int64_t rows)
     {
-        const int64_t slot = tile % kRing;
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+        }
+    }
+
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
+    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
+    {
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            DataCopyPad(partial,
+            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+            DataCopyPad(partial_,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
-            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+            SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
-            Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                 Mul(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                    accumulator_[r0 * kPaddedValueSize + d0],
+                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial_,
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            partialSlot_ ^= 1;
+            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         }
     }
 
     // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads,
-        int64_t firstQuery, int64_t firstToken, int64_t rowBegin, int64_t rows)
+        int64_t firstQuery, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
+                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                    Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
+                        kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+                }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
                     Div(accumulator_[r0 * kPaddedValueSize + d0],
-                        accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
+                        accumulator_[r0 * kPaddedValueSize + d0],
+                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                SetFlag<HardEvent::V_MTE3>(kResultReady);
+                WaitFlag<HardEvent::V_MTE3>(kResultReady);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
-                        result,
+                        result_,
                         DataCopyExtParams(chunk, tiling_.valueDim * 2,
                             (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                             (tiling_.outputStrideS - tiling_.valueDim) * 2, 0));
@@ -891,36 +976,44 @@ private:
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                             + head * tiling_.outputStrideN],
-                            result[row * kPaddedValueSize],
+                            result_[row * kPaddedValueSize],
                             DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
                     }
                 }
-                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
+                SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
-                auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                Brcb(leavingMax_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                Brcb(leavingSum_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                Adds(partial_, accumulator_[r0 * kPaddedValueSize], float(0),
+                    chunk * kPaddedValueSize);
+                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
+                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     const int64_t partialRow =
                         split * tiling_.rowTotal
                             + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
+                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
+                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                        accumulator_[r0 * kPaddedValueSize],
+                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], partial_,
                         DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
                             (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
                 } else {
@@ -930,17 +1023,20 @@ private:
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
+                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
+                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
                         DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                            accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
+                            partial_[row * kPaddedValueSize],
                             DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
                     }
                 }
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                leavingMaxSlot_ ^= 1;
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
         }
     }
@@ -961,59 +1057,55 @@ private:
             const int64_t queryIndex = 0;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
-                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    DataCopyPad(partial,
-                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                        DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    PipeBarrier<PIPE_V>();
-                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                    Exp(partMax, partMax, chunk * 8);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                    Mul(partSum, partSum, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
-                    PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    partialSlot_ ^= 1;
+                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
+                DataCopyPad(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                DataCopyPad(partial_,
+                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                    DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
+                    DataCopyPadExtParams<float>());
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
+                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
+                Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                Sub(partMax_, partMax_, newMaxBlocks_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                Exp(partMax_, partMax_, chunk * 8);
+                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                Mul(partSum_, partSum_, partMax_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                partMaxSlot_ ^= 1;
+                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                    Mul(partial_[d0], partial_[d0], partMax_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                }
+                PipeBarrier<PIPE_V>();
+                Add(accumulator_, accumulator_, partial_, chunk * kPaddedValueSize);
+                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
@@ -1022,23 +1114,18 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
-            {
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                    + head * tiling_.outputStrideN],
-                    result,
-                    DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                        (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
-                        (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
-            }
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree);
+            PipeBarrier<PIPE_V>();
+            Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            SetFlag<HardEvent::V_MTE3>(kResultReady);
+            WaitFlag<HardEvent::V_MTE3>(kResultReady);
+            DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                + head * tiling_.outputStrideN],
+                result_,
+                DataCopyExtParams(chunk, tiling_.valueDim * 2,
+                    (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
+                    (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
     }
 
@@ -1118,9 +1205,20 @@ private:
     SelfAttentionTiling tiling_{};
 
     // The slot that each lifetime uses next
-    uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, probSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
-    uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0;
+
+    // The steps and items that have begun, and the scalars of the last steps
+    int64_t stepsBegun_ = 0;
+    int64_t itemsBegun_ = 0;
+    struct CubeStep {
+        int64_t tile, tiles, item, firstTile, keyEnd, batch, kvHead, newValueStart, slot, taskRows, rowFractals, valuePosition;
+    };
+    CubeStep cubeSteps_[kRing];
+    struct VectorStep {
+        int64_t tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads, firstHead, firstQuery, firstToken, split;
+    };
+    VectorStep vectorSteps_[kRing];
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -1132,19 +1230,19 @@ private:
     GlobalTensor<int64_t> seqLenGm_;
     GlobalTensor<int64_t> batchStatusGm_;
     GlobalTensor<T> outputGm_;
-    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
+    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<T> scaledQueryGm_;  // scaled query
 
     // On-chip buffers with a single slot
-    LocalTensor<T> queryPart_, queryScaled_, newKey_, newValue_;
-    LocalTensor<float> queryWide_, rowMax_, rowSum_, accumulator_, lanes_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, rowBlocks_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
-    LocalTensor<T> queryL1_;
+    LocalTensor<T> queryPart_, queryScaled_, prob_, result_, newKey_, newValue_;
+    LocalTensor<float> queryWide_, rowMax_, rowSum_, score_, lanes_, rowBlocks_, tileStat_, newMax_;
+    LocalTensor<float> rescale_, accumulator_, partial_, leavingMax_, leavingSum_, mergedMax_;
+    LocalTensor<float> mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
 };
 
 }  // namespace self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer

@@ -45,6 +45,7 @@ enum class SelfAttentionTilingKey : uint64_t {
 
 struct SelfAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
+    int64_t qRows;  // query positions of the longest batch row
     int64_t kvHeads;  // key/value heads
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
@@ -58,6 +59,10 @@ struct SelfAttentionTiling {
     int64_t rowTotal;  // rows of the result
     int64_t blocks;  // blocks that are launched
     float qkScale;  // qkScale
+    int64_t valueDim;  // true head size of values
+    int64_t outputStrideS;  // elements between neighbours of output along S
+    int64_t outputStrideN;  // elements between neighbours of output along N
+    int64_t queryHeads;  // query heads
     int64_t headDim;  // true head size
     int64_t cacheKStrideT;  // elements between neighbours of cacheK along T
     int64_t keyStrideU;  // elements between neighbours of key along U
@@ -65,17 +70,12 @@ struct SelfAttentionTiling {
     int64_t cacheKStrideK;  // elements between neighbours of cacheK along K
     int64_t cacheKStrideB;  // elements between neighbours of cacheK along B
     int64_t keyStrideK;  // elements between neighbours of key along K
-    int64_t valueDim;  // true head size of values
     int64_t cacheVStrideT;  // elements between neighbours of cacheV along T
     int64_t valueStrideU;  // elements between neighbours of value along U
     int64_t cacheVStrideY;  // elements between neighbours of cacheV along Y
     int64_t cacheVStrideK;  // elements between neighbours of cacheV along K
     int64_t cacheVStrideB;  // elements between neighbours of cacheV along B
     int64_t valueStrideK;  // elements between neighbours of value along K
-    int64_t outputStrideS;  // elements between neighbours of output along S
-    int64_t outputStrideN;  // elements between neighbours of output along N
-    int64_t queryHeads;  // query heads
-    int64_t qRows;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row when no lengths are given
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
@@ -83,6 +83,9 @@ struct SelfAttentionTiling {
     float qScale;  // qScale
     int64_t queryElements;  // elements of query
     int64_t batchRows;  // batch rows
+    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
+    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
+    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
     // bytes from the workspace to the ring of probability tiles, vector to cube
@@ -90,9 +93,6 @@ struct SelfAttentionTiling {
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
-    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
-    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
-    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t attentionMaskPitch0;  // elements of attentionMask behind dimension 0
@@ -104,7 +104,6 @@ struct SelfAttentionTiling {
     float clampMax;  // clampMax
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
-    int64_t positions;  // qRows
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t attentionMaskPitch1;  // elements of attentionMask behind dimension 1

@@ -125,17 +125,17 @@ struct Problem {
     int64_t maskType = 0;  // maskType
     int64_t quantType = 0;  // quantType
     int64_t outDataType = 0;  // outDataType
+    int64_t qRows = 0;  // size qRows of the contract
+    int64_t seqLenLayout = 0;  // index of the layout of seqLen
+    int64_t batch = 0;  // size batch of the contract
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
-    int64_t qRows = 0;  // size qRows of the contract
-    int64_t batch = 0;  // size batch of the contract
     int64_t cores = 0;  // cube cores of the device
     int64_t kvRows = 0;  // size kvRows of the contract
     int64_t nTokens = 0;  // size nTokens of the contract
     float qkScale = 0;  // parameter qkScale
-    int64_t headSizeValue = 0;  // size headSize of the contract
     int64_t headSizeV = 0;  // size headSizeV of the contract
-    int64_t seqLenLayout = 0;  // index of the layout of seqLen
+    int64_t headSizeValue = 0;  // size headSize of the contract
     int64_t maskCols = 0;  // size maskCols of the contract
     int64_t kernelType = 0;  // parameter kernelType
     int64_t calcType = 0;  // parameter calcType
@@ -168,11 +168,12 @@ inline SelfAttentionPaEncoderTiling OneBlock()
 struct Kernel {
     SelfAttentionPaEncoderTilingKey key;
     uint32_t scheduleMode;
+    int32_t headsPerTaskForm;  // of headsPerTask, queriesPerTask
     int32_t splitsForm;  // of splits
-    int32_t rowTotalForm;  // of rowTotal, valueStrideU, valueStrideK, outputStrideN, queryStrideN
+    int32_t rowTotalForm;  // of rowTotal, outputStrideN, valueStrideU, valueStrideK, queryStrideN
     int32_t keyStrideUForm;  // of keyStrideU, keyStrideK
+    int32_t scoreRingOffsetForm;  // of scoreRingOffset
     int32_t scoreRingPartForm;  // of scoreRingPart, probRingPart
-    int32_t workspaceBytesForm;  // of workspaceBytes
     int32_t maskPitch0Form;  // of maskPitch0
     int32_t factorMultiplyForm;  // of factorMultiply
     int32_t maskPitch1Form;  // of maskPitch1
@@ -186,11 +187,32 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     using attndsl::CeilDiv;
     using attndsl::RoundUp;
     SelfAttentionPaEncoderTiling tiling{};
+    tiling.qRows = problem.qRows;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == values::SeqLenLayout::k2Batch;
+    tiling.batchScalar = problem.batch;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    if (kernel.headsPerTaskForm == 0) {
+        tiling.headsPerTask = MinOf(tiling.group, 256);
+    } else if (kernel.headsPerTaskForm == 1) {
+        tiling.headsPerTask = MinOf(tiling.group, 128);
+    }
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
+    if (kernel.headsPerTaskForm == 0) {
+        tiling.queriesPerTask =
+            CeilDiv(
+                problem.batch * problem.kvHeads * CeilDiv(problem.qRows,
+                    MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1,
+                128 / MaxOf(tiling.headsPerTask,
+                    1)) * 9 < CeilDiv(problem.batch * problem.kvHeads * CeilDiv(problem.qRows,
+                    MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1)) * 8
+                ? MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))
+                : MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1));
+    } else if (kernel.headsPerTaskForm == 1) {
+        tiling.queriesPerTask = MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1));
+    }
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
@@ -211,6 +233,17 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     }
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
+    tiling.valueDim = problem.headSizeV;
+    tiling.outputStrideS = problem.headNum * problem.headSizeV;
+    if (kernel.rowTotalForm == 0) {
+        tiling.outputStrideN = problem.headSizeV;
+    } else if (kernel.rowTotalForm == 1) {
+        tiling.outputStrideN =
+            problem.outputLayout == values::OutputLayout::kPadded
+                ? problem.headSizeV
+                : problem.qRows * problem.headSizeV;
+    }
+    tiling.queryHeads = problem.headNum;
     tiling.headDim = problem.headSizeValue;
     if (kernel.keyStrideUForm == 0) {
         tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
@@ -225,7 +258,6 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
                 ? problem.headSizeValue
                 : problem.kvRows * problem.headSizeValue;
     }
-    tiling.valueDim = problem.headSizeV;
     if (kernel.rowTotalForm == 0) {
         tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
         tiling.valueStrideK = problem.headSizeV;
@@ -239,20 +271,7 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
                 ? problem.headSizeV
                 : problem.kvRows * problem.headSizeV;
     }
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    if (kernel.rowTotalForm == 0) {
-        tiling.outputStrideN = problem.headSizeV;
-    } else if (kernel.rowTotalForm == 1) {
-        tiling.outputStrideN =
-            problem.outputLayout == values::OutputLayout::kPadded
-                ? problem.headSizeV
-                : problem.qRows * problem.headSizeV;
-    }
-    tiling.queryHeads = problem.headNum;
-    tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.seqLenLayoutIs1 = problem.seqLenLayout == values::SeqLenLayout::k2Batch;
-    tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     if (kernel.rowTotalForm == 0) {
         tiling.queryStrideN = problem.headSizeValue;
@@ -262,7 +281,20 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
                 ? problem.headSizeValue
                 : problem.qRows * problem.headSizeValue;
     }
-    tiling.scoreRingOffset = 0;
+    tiling.partialMaxOffset = 0;
+    tiling.partialSumOffset =
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
+    tiling.partialOutOffset =
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
+    if (kernel.scoreRingOffsetForm == 0) {
+        tiling.scoreRingOffset =
+            tiling.partialOutOffset
+                + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
+    } else if (kernel.scoreRingOffsetForm == 1) {
+        tiling.scoreRingOffset = 0;
+    }
     if (kernel.scoreRingPartForm == 0) {
         tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     } else if (kernel.scoreRingPartForm == 1) {
@@ -276,20 +308,7 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     }
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    if (kernel.workspaceBytesForm == 0) {
-        tiling.workspaceBytes =
-            tiling.partialOutOffset
-                + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
-    } else if (kernel.workspaceBytesForm == 1) {
-        tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    }
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     if (kernel.maskPitch0Form == 0) {
         tiling.maskPitch0 = problem.maskCols;
     } else if (kernel.maskPitch0Form == 1) {
@@ -323,14 +342,6 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     tiling.slopesStrideN = 1;
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
-    tiling.keyStrideB =
-        problem.keyLayout == values::KeyLayout::kPadded
-            ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
-            : problem.kvHeads * (problem.kvRows * problem.headSizeValue);
-    tiling.valueStrideB =
-        problem.valueLayout == values::ValueLayout::kPadded
-            ? problem.kvRows * (problem.kvHeads * problem.headSizeV)
-            : problem.kvHeads * (problem.kvRows * problem.headSizeV);
     tiling.outputStrideB =
         problem.outputLayout == values::OutputLayout::kPadded
             ? problem.qRows * (problem.headNum * problem.headSizeV)
@@ -339,7 +350,14 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
         problem.outputLayout == values::OutputLayout::kPadded
             ? problem.headNum * problem.headSizeV
             : problem.headSizeV;
-    tiling.positions = problem.qRows;
+    tiling.keyStrideB =
+        problem.keyLayout == values::KeyLayout::kPadded
+            ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.kvRows * problem.headSizeValue);
+    tiling.valueStrideB =
+        problem.valueLayout == values::ValueLayout::kPadded
+            ? problem.kvRows * (problem.kvHeads * problem.headSizeV)
+            : problem.kvHeads * (problem.kvRows * problem.headSizeV);
     tiling.queryStrideQ =
         problem.queryLayout == values::QueryLayout::kPadded
             ? problem.headNum * problem.headSizeValue
@@ -355,8 +373,8 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     }
     tiling.maskPitch2 = problem.maskCols;
     tiling.windowSize = problem.windowSize;
-    tiling.qkDescaleStrideN = 1;
     tiling.vpvDescaleStrideN = 1;
+    tiling.qkDescaleStrideN = 1;
     tiling.pScaleStrideN = 1;
     return tiling;
 }
@@ -389,7 +407,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_NORM
@@ -410,7 +428,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
@@ -430,7 +448,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_logN
@@ -448,7 +466,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_clampType_MIN_MAX
@@ -466,7 +484,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kMinMax) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD
@@ -484,7 +502,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128
@@ -500,7 +518,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_key_padded
@@ -516,7 +534,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128KeyPadded, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_maskType_ALIBI
@@ -537,7 +555,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_maskType_NORM
@@ -558,7 +576,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_full_maskType_NORM
@@ -579,7 +597,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 0, 2, 0, 1};
+            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 2, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_maskType_NORM_COMPRESS
@@ -597,7 +615,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -620,7 +638,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 3, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 1, 0, 0, 0, 0, 0, 3, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
@@ -639,7 +657,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_query_padded
@@ -655,7 +673,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128QueryPadded, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_ALIBI
@@ -676,7 +694,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -696,7 +714,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
@@ -716,7 +734,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value
@@ -734,7 +752,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_NORM
@@ -755,7 +773,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 1, 0};
+            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
@@ -775,7 +793,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_logN
@@ -793,7 +811,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_clampType_MIN_MAX
@@ -811,7 +829,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kMinMax) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD
@@ -829,7 +847,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128
@@ -845,7 +863,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_key_padded
@@ -861,7 +879,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128KeyPadded, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_maskType_ALIBI
@@ -882,7 +900,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
+            Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_maskType_NORM
@@ -903,7 +921,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 1, 0};
+            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_full_maskType_NORM
@@ -924,7 +942,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 0, 2, 0, 1};
+            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 1, 0, 0, 0, 0, 0, 2, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_NORM_COMPRESS
@@ -942,7 +960,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -965,7 +983,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 3, 0, 0};
+            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 1, 0, 0, 0, 0, 0, 3, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
@@ -984,7 +1002,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_query_padded
@@ -1000,7 +1018,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128QueryPadded, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_ALIBI
@@ -1021,7 +1039,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -1041,7 +1059,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
@@ -1061,7 +1079,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE
@@ -1083,7 +1101,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE
@@ -1108,7 +1126,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
@@ -1132,7 +1150,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE
@@ -1154,7 +1172,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE, 0, 2, 0, 0, 1, 1, 0, 0, 0};
+            Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE, 0, 1, 2, 0, 0, 1, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE
@@ -1176,7 +1194,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kMinMax) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_maskType_NORM_quantType_QKV_ONLINE
@@ -1201,7 +1219,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE
@@ -1221,7 +1239,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE
@@ -1241,7 +1259,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 1, 1, 0, 1, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_maskType_ALIBI_quantType_QKV_ONLINE
@@ -1266,7 +1284,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE
@@ -1291,7 +1309,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE
@@ -1316,7 +1334,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 2, 0, 1};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 2, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
@@ -1343,7 +1361,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 3, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 3, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE
@@ -1363,7 +1381,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE, 1, 1, 1, 0, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE
@@ -1388,7 +1406,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE
@@ -1412,7 +1430,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE
@@ -1436,7 +1454,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE
@@ -1458,7 +1476,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType == values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};

@@ -18,19 +18,22 @@
  * Schedule
  *   tile_k    128    needed: a block of int8 probabilities (self_attention.py:560)
  *   ring      3      default
- *   rows      8      default
+ *   rows      16     default
  *   base_n    128    default
  *   base_k    128    default
  *   slots     2      default
- *   max_rows  64     default
+ *   max_rows  128    default
  *   split_kv  auto   default
  *   cores     auto   default
  *
- * Step t of an item, the cube running ahead:
+ * Step t, the cube running ahead:
+ *   AIV  StartRows     tile t
  *   AIC  ScoreTile     tile t      raises kScoreRingReady
  *   AIV  SoftmaxTile   tile t      waits for kScoreRingReady, raises kProbRingReady
  *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, raises kOutRingReady
+ *   AIV  StartSums     tile t - 2
  *   AIV  UpdateTile    tile t - 2  waits for kOutRingReady
+ *   AIV  WriteRows     tile t - 2
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does
@@ -48,14 +51,14 @@ namespace self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDesca
 using namespace AscendC;
 
 // Chosen by the schedule above: loops below and the plan of op_host are written for these values.
+constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
+constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 constexpr int64_t kTileKeys = 128;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 // stands for minus infinity where no key was seen
@@ -67,62 +70,64 @@ constexpr int64_t kInt8Depth = 32;  // columns of a cube fractal of int8
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kRowMax = 0, kRowMaxSlot = 128,  // running maximum of each row
-    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 128,  // running sum of each row
-    // running weighted sum of each row
-    kAccumulator = kRowSum + kRowSumSlot, kAccumulatorSlot = 16384,
+    kAccumulator = 0, kAccumulatorSlot = 32768,  // running weighted sum of each row
     // 2 slots: integer scores of the rows
-    kWholeScore = kAccumulator + kAccumulatorSlot, kWholeScoreSlot = 4096,
+    kWholeScore = kAccumulator + kAccumulatorSlot, kWholeScoreSlot = 8192,
     // 2 slots: scores of the rows, then exp(score - max)
-    kScore = kWholeScore + 2 * kWholeScoreSlot, kScoreSlot = 4096,
-    kMaskRows = kScore + 2 * kScoreSlot, kMaskRowsSlot = 2048,  // 2 slots: mask of the rows
-    kMaskWide = kMaskRows + 2 * kMaskRowsSlot, kMaskWideSlot = 4096,  // mask of the rows, in fp32
-    // reduction over the tile, one repeat a row
-    kLanes = kMaskWide + kMaskWideSlot, kLanesSlot = 2048,
-    kTileStat = kLanes + kLanesSlot, kTileStatSlot = 32,  // maximum or sum of each row of the tile
-    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
-    // exp(old max - new max) of the tiles in flight
-    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 384,
-    // steps of the probabilities of the tiles in flight
-    kStep = kRescale + kRescaleSlot, kStepSlot = 384,
-    kRowBlocks = kStep + kStepSlot, kRowBlocksSlot = 256,  // a row statistic, one block a row
-    // 2 slots: probabilities, as the cube multiplies them
-    kProb = kRowBlocks + kRowBlocksSlot, kProbSlot = 1024,
-    kProbHalf = kProb + 2 * kProbSlot, kProbHalfSlot = 2048,  // integral probabilities in fp16
+    kScore = kWholeScore + 2 * kWholeScoreSlot, kScoreSlot = 8192,
     // 2 slots: integer weighted sum of one tile
-    kWholePartial = kProbHalf + kProbHalfSlot, kWholePartialSlot = 4096,
+    kWholePartial = kScore + 2 * kScoreSlot, kWholePartialSlot = 8192,
     // 2 slots: weighted sum of one tile or split
-    kPartial = kWholePartial + 2 * kWholePartialSlot, kPartialSlot = 4096,
+    kPartial = kWholePartial + 2 * kWholePartialSlot, kPartialSlot = 8192,
+    kMaskRows = kPartial + 2 * kPartialSlot, kMaskRowsSlot = 4096,  // 2 slots: mask of the rows
     // 2 slots: finished rows in the dtype of the result
-    kResult = kPartial + 2 * kPartialSlot, kResultSlot = 2048,
+    kResult = kMaskRows + 2 * kMaskRowsSlot, kResultSlot = 4096,
+    // reduction over the tile, one repeat a row
+    kLanes = kResult + 2 * kResultSlot, kLanesSlot = 4096,
+    kProbHalf = kLanes + kLanesSlot, kProbHalfSlot = 4096,  // integral probabilities in fp16
+    // probabilities, as the cube multiplies them
+    kProb = kProbHalf + kProbHalfSlot, kProbSlot = 2048,
+    kRowBlocks = kProb + kProbSlot, kRowBlocksSlot = 1024,  // a row statistic, two blocks a row
     // 2 slots: row maxima of a partial, one block a row
-    kLeavingMax = kResult + 2 * kResultSlot, kLeavingMaxSlot = 256,
+    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingMaxSlot = 512,
     // 2 slots: row sums of a partial, one block a row
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 256,
-    // maximum of the merged rows
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = 256,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 512,
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = 256,  // 2 slots: row sum of one partial
-    // maximum including the partial
-    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kNewMaxBlocksSlot = 256,
+    kPartMax = kLeavingSum + 2 * kLeavingSumSlot, kPartMaxSlot = 512,
+    kMergedSum = kPartMax + 2 * kPartMaxSlot, kMergedSumSlot = 512,  // sum of the merged rows
     // exp(old max - new max) of the merged rows
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 256,
-    kUbEnd = kMergedRescale + kMergedRescaleSlot;
+    kMergedRescale = kMergedSum + kMergedSumSlot, kMergedRescaleSlot = 512,
+    // mask of the rows, in fp32
+    kMaskWide = kMergedRescale + kMergedRescaleSlot + 256, kMaskWideSlot = 8192,
+    kPartSum = kMaskWide + kMaskWideSlot, kPartSumSlot = 512,  // 2 slots: row sum of one partial
+    kMergedMax = kPartSum + 2 * kPartSumSlot, kMergedMaxSlot = 512,  // maximum of the merged rows
+    // maximum including the partial
+    kNewMaxBlocks = kMergedMax + kMergedMaxSlot, kNewMaxBlocksSlot = 512,
+    // running maximum of each row, of items in flight
+    kRowMax = kNewMaxBlocks + kNewMaxBlocksSlot, kRowMaxSlot = 768,
+    // running sum of each row, of items in flight
+    kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
+    // maximum or sum of each row of the tile
+    kTileStat = kRowSum + kRowSumSlot, kTileStatSlot = 64,
+    kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 64,  // running maximum including the tile
+    // exp(old max - new max) of the tiles in flight
+    kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 768,
+    // steps of the probabilities of the tiles in flight
+    kStep = kRescale + kRescaleSlot, kStepSlot = 768,
+    kUbEnd = kStep + kStepSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 static_assert(
-    (kRowMax | kRowSum | kAccumulator | kWholeScore | kScore | kMaskRows | kMaskWide | kLanes
-        | kTileStat | kNewMax | kRescale | kStep | kRowBlocks | kProb | kProbHalf |
-        kWholePartial | kPartial | kResult | kLeavingMax | kLeavingSum | kMergedMax | kMergedSum
-        | kPartMax | kPartSum | kNewMaxBlocks | kMergedRescale) % 32 == 0,
+    (kAccumulator | kWholeScore | kScore | kWholePartial | kPartial | kMaskRows | kResult |
+        kLanes | kProbHalf | kProb | kRowBlocks | kLeavingMax | kLeavingSum | kPartMax |
+        kMergedSum | kMergedRescale | kMaskWide | kPartSum | kMergedMax | kNewMaxBlocks |
+        kRowMax | kRowSum | kTileStat | kNewMax | kRescale | kStep) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1 = 0, kQueryL1Slot = 8192,  // query rows of the task, Nz
-    kKeyL1 = kQueryL1 + kQueryL1Slot, kKeyL1Slot = 16384,  // 2 slots: key block, Nz
+    kQueryL1 = 0, kQueryL1Slot = 16384,  // 2 slots: query rows of the task, Nz
+    kKeyL1 = kQueryL1 + 2 * kQueryL1Slot, kKeyL1Slot = 16384,  // 2 slots: key block, Nz
     // 2 slots: probabilities of a key tile, Nz
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 8192,
+    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1Slot = 16384,
     kValueL1 = kProbL1 + 2 * kProbL1Slot, kValueL1Slot = 16384,  // 2 slots: value block, Nz
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
@@ -130,7 +135,7 @@ static_assert((kQueryL1 | kKeyL1 | kProbL1 | kValueL1) % 32 == 0,
     "buffers of L1 are aligned");
 // L0A
 constexpr uint32_t
-    kLeftL0 = 0, kLeftL0Slot = 8192,  // 2 slots: left operand, Zz
+    kLeftL0 = 0, kLeftL0Slot = 16384,  // 2 slots: left operand, Zz
     kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
 static_assert((kLeftL0) % 512 == 0,
@@ -144,44 +149,45 @@ static_assert((kRightL0) % 512 == 0,
     "buffers of L0B are aligned");
 // L0C
 constexpr uint32_t
-    kScoreL0 = 0, kScoreL0Slot = 32768,  // 2 slots: scores of a key block, Nz
-    // 2 slots: weighted sum of values, Nz
-    kOutL0 = kScoreL0 + 2 * kScoreL0Slot, kOutL0Slot = 32768,
-    kL0cEnd = kOutL0 + 2 * kOutL0Slot;
+    // 2 slots: scores of a key block or weighted sum of values, Nz
+    kProductL0 = 0, kProductL0Slot = 65536,
+    kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
-static_assert((kScoreL0 | kOutL0) % 1024 == 0,
+static_assert((kProductL0) % 1024 == 0,
     "buffers of L0C are aligned");
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
 // "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on.
 // What lives
 // together has one event, named after its first buffer.
-constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
-constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
-constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id a slot
 constexpr int32_t kWholeScoreReady = 0;  // MTE2_V, wholeScore, maskRows: one id a slot
 constexpr int32_t kWholePartialReady = 2;  // MTE2_V, wholePartial: one id a slot
-constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum: one id a slot
-constexpr int32_t kRowMaxFree = 6;  // MTE3_V, rowMax, rowSum, accumulator
-constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
-constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
-constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
+constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id a slot
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial: one id a slot
+constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
+constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum: one id a slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kWholeScoreFree = 0;  // V_MTE2, wholeScore, score, maskRows: one id a slot
-constexpr int32_t kPartialTaken = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
+constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob
+constexpr int32_t kPartialTakenVMte3 = 1;  // V_MTE3, partial: one id a slot
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
-constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum: one id a slot
+constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum, partial: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -209,34 +215,34 @@ public:
         Bind(qkDescaleGm_, qkDescale);
         Bind(vpvDescaleGm_, vpvDescale);
         Bind(outputGm_, output);
+        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
+        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
+        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
-        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
-        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
-        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<int8_t>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
+            accumulator_ = View<float>(ub_, kAccumulator);
+            lanes_ = View<float>(ub_, kLanes);
+            probHalf_ = View<half>(ub_, kProbHalf);
+            prob_ = View<int8_t>(ub_, kProb);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
+            mergedSum_ = View<float>(ub_, kMergedSum);
+            mergedRescale_ = View<float>(ub_, kMergedRescale);
+            maskWide_ = View<float>(ub_, kMaskWide);
+            mergedMax_ = View<float>(ub_, kMergedMax);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            maskWide_ = View<float>(ub_, kMaskWide);
-            lanes_ = View<float>(ub_, kLanes);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
             step_ = View<float>(ub_, kStep);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            probHalf_ = View<half>(ub_, kProbHalf);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
         }
         // TPipe holds events of its own until it is destroyed; from here on all events are this
         // kernel's.
@@ -254,107 +260,132 @@ private:
     __aicore__ inline void RunCube()
     {
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            SetFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t keyStart =
                 KeysBefore(batch, tiling_.seqLenLayoutIs1, tiling_.batchScalar);
             const int64_t valueStart = keyStart;
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            LoadQuery(item, firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
+            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot,
+                    taskRows, rowFractals};
+                if (tile < tiles && tiling_.items > item) {
+                    ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile,
+                        slot);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
-                    WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, valueStart,
-                        tile);
+                if (stepsBegun_ > 2) {
+                    const auto [tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot,
+                        taskRows, rowFractals] = cubeSteps_[(stepsBegun_ - 3) % kRing];
+                    if (tile < tiles && tiling_.items > item) {
+                        WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, valueStart,
+                            tile, slot);
+                    }
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
-            WaitFlag<HardEvent::FIX_M>(kOutL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
     }
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::MTE3_V>(kProbFree + slot);
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
-        SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
             const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
                 queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+                tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            StartRows(rows);
-            for (int64_t step = 0; step < tiles + 2; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    SoftmaxTile(batch, firstHead, heads, firstQuery, keyEnd, firstTile, tile,
-                        rowBegin, rows);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                vectorSteps_[slot] = {tile, rows, tiles, item, slot, rowBegin, steps, itemSlot,
+                    firstHead, heads, firstQuery, firstToken, split};
+                if (tile == 0) {
+                    StartRows(itemSlot, rows);
                 }
-                if (step >= 2) {
-                    const int64_t tile = step - 2;
-                    UpdateTile(tile, rowBegin, rows);
+                if (tile < tiles && tiling_.items > item) {
+                    SoftmaxTile(batch, firstHead, heads, firstQuery, keyEnd, firstTile, tile, slot,
+                        itemSlot, rowBegin, rows);
+                }
+                if (stepsBegun_ > 2) {
+                    const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, firstHead,
+                        heads, firstQuery, firstToken, split] =
+                            vectorSteps_[(stepsBegun_ - 3) % kRing];
+                    if (tile == 0) {
+                        StartSums(rows);
+                    }
+                    if (tile < tiles && tiling_.items > item) {
+                        UpdateTile(slot, rowBegin, rows);
+                    }
+                    if (tile == steps - 1) {
+                        WriteRows(split, firstHead, heads, firstQuery, firstToken, itemSlot,
+                            rowBegin, rows);
+                    }
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WriteRows(split, firstHead, heads, firstQuery, firstToken, rowBegin, rows);
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         if (tiling_.splits > 1) {
             MergePartials();
         }
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::MTE3_V>(kProbFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
-        WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
     }
 
     // What an item is, for cube and vector cores alike: its rows, heads and tiles of keys.
     struct Item {
         int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
         int64_t firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit, firstTile;
-        int64_t tiles;
+        int64_t tiles, steps;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = item % tiling_.splits;
-        const int64_t task = item / tiling_.splits;
+        const int64_t split = MinOf(item, tiling_.items - 1) % tiling_.splits;
+        const int64_t task = MinOf(item, tiling_.items - 1) / tiling_.splits;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -373,9 +404,11 @@ private:
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
+        const int64_t steps =
+            tiling_.items <= item ? kRing - 1 : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
         return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength,
             firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit, firstTile,
-            tiles};
+            tiles, steps};
     }
 
     __aicore__ inline int64_t RowsBefore(int64_t extent)
@@ -399,19 +432,20 @@ private:
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t firstHead, int64_t heads, int64_t firstQuery,
-        int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(int64_t item, int64_t firstHead, int64_t heads,
+        int64_t firstQuery, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
-        if (tiles > 0) {
+        auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        if (tiles > 0 && tiling_.items > item) {
             if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                DataCopy(queryL1_,
+                DataCopy(queryL1,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
                     Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
                         rowFractals * kFractal, 1, 0));
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1_[position * heads * kInt8Depth],
+                    DataCopy(queryL1[position * heads * kInt8Depth],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
                         Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
@@ -423,75 +457,85 @@ private:
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t keyStart, int64_t tile)
+        int64_t keyEnd, int64_t firstTile, int64_t keyStart, int64_t tile, int64_t slot)
     {
-        const int64_t slot = tile % kRing;
+        auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
             kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
-        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-            const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto scoreL0 = View<int32_t>(l0c_, kScoreL0 + scoreL0Slot_ * kScoreL0Slot);
-            WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            {
-                auto keyL1 = View<int8_t>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                if (tiling_.keyStrideU <= 65535) {
-                    DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
-                        Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
-                            RoundUp(cols, kFractal), 1, 0));
-                } else {
-                    for (int64_t row = 0; row < cols; ++row) {
-                        DataCopy(keyL1[row * kInt8Depth],
-                            keyGm_[keyTile + n0 * tiling_.keyStrideU + row * tiling_.keyStrideU],
-                            Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                RoundUp(cols, kFractal), 1, 0));
-                    }
-                }
-                SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                {
-                    auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                    auto rightL0 = View<int8_t>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
-                    const int64_t depthFractals = CeilDiv(kPaddedHeadSize, kInt8Depth);
-                    const int64_t columnFractals = CeilDiv(cols, kFractal);
-                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kInt8Depth)],
-                            queryL1_[rowGroup * (kFractal * kInt8Depth)],
-                            LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                    }
-                    LoadData(rightL0, keyL1,
-                        LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
-                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    Mmad(scoreL0, leftL0, rightL0,
-                        MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false, true));
-                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
-                }
-                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                keyL1Slot_ ^= 1;
+        {
+            auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                LoadData(
+                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kInt8Depth)
+                        * (kFractal * kInt8Depth)],
+                    queryL1[rowGroup * (kFractal * kInt8Depth)],
+                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kInt8Depth), rowFractals, 0, 0,
+                        false, 0));
             }
-            SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-            Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
-                scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], scoreL0,
-                FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                    kTileKeys, false));
-            SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-            scoreL0Slot_ ^= 1;
+            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                const int64_t cols = MinOf(kBaseN, keys - n0);
+                auto productL0 = View<int32_t>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                {
+                    auto keyL1 = View<int8_t>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    // to L1, row by row where one copy cannot express the pitch; then to L0A and
+                    // L0B
+                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    if (tiling_.keyStrideU <= 65535) {
+                        DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
+                            Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
+                                RoundUp(cols, kFractal), 1, 0));
+                    } else {
+                        for (int64_t row = 0; row < cols; ++row) {
+                            DataCopy(keyL1[row * kInt8Depth],
+                                keyGm_[keyTile + n0 * tiling_.keyStrideU
+                                    + row * tiling_.keyStrideU],
+                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
+                                    RoundUp(cols, kFractal), 1, 0));
+                        }
+                    }
+                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    {
+                        auto rightL0 = View<int8_t>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        LoadData(rightL0, keyL1,
+                            LoadData2DParams(0,
+                                CeilDiv(kPaddedHeadSize, kInt8Depth) * CeilDiv(cols, kFractal), 1,
+                                0, 0, false, 0));
+                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                true));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    keyL1Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
+                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
+                        kTileKeys, false));
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            leftL0Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t valueStart, int64_t tile)
+        int64_t keyEnd, int64_t firstTile, int64_t valueStart, int64_t tile, int64_t slot)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile =
@@ -503,8 +547,8 @@ private:
             DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             {
-                auto outL0 = View<int32_t>(l0c_, kOutL0 + outL0Slot_ * kOutL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
+                auto productL0 = View<int32_t>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     auto valueL1 = View<int8_t>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
@@ -528,7 +572,6 @@ private:
                     WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                        auto rightL0 = View<int8_t>(l0b_, kRightL0 + leftL0Slot_ * kRightL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kInt8Depth);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -538,36 +581,45 @@ private:
                                     + rowGroup) * (kFractal * kInt8Depth)],
                                 LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                         }
-                        for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                            LoadDataWithTranspose(
-                                rightL0[depthGroup * columnFractals * (kFractal * kInt8Depth)],
-                                valueL1[depthGroup * (kInt8Depth * kInt8Depth)],
-                                LoadData2dTransposeParams(0, columnFractals * kFractal / kInt8Depth,
-                                    depthFractals, 1, 0));
+                        {
+                            auto rightL0 =
+                                View<int8_t>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                                LoadDataWithTranspose(
+                                    rightL0[depthGroup * columnFractals * (kFractal * kInt8Depth)],
+                                    valueL1[depthGroup * (kInt8Depth * kInt8Depth)],
+                                    LoadData2dTransposeParams(0,
+                                        columnFractals * kFractal / kInt8Depth, depthFractals, 1,
+                                        0));
+                            }
+                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            // from 10 fractals on the cube itself accumulates products in order
+                            if (rowFractals * kFractal * kPaddedValueSize
+                                < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
+                                    false, k0 == 0));
+                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            rightL0Slot_ ^= 1;
                         }
-                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        // from 10 fractals on the cube itself accumulates products in order
-                        if (rowFractals * kFractal * kPaddedValueSize < 10 * kFractal * kFractal) {
-                            PipeBarrier<PIPE_M>();
-                        }
-                        Mmad(outL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0, false,
-                                k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
+                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], outL0,
+                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
                     FixpipeParamsV220(kPaddedValueSize, taskRows, rowFractals * kFractal,
                         kPaddedValueSize, false));
-                SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                outL0Slot_ ^= 1;
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ ^= 1;
@@ -577,21 +629,20 @@ private:
 
     // Vector stages
     // Rows that have seen no key yet.
-    __aicore__ inline void StartRows(int64_t rows)
+    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
-            Duplicate(rowMax_, float(kLowest), rows);
-            Duplicate(rowSum_, float(0), rows);
-            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t batch, int64_t firstHead, int64_t heads,
-        int64_t firstQuery, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t rowBegin,
-        int64_t rows)
+        int64_t firstQuery, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
@@ -655,23 +706,23 @@ private:
                         chunk, 1, kTileKeys / 8);
                 }
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
+            PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                    kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
-                ReduceOrder::ORDER_ONLY_VALUE);
+            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0], tileStat_, chunk);
+            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                newMax_, chunk);
             // step = exp(row maximum of the tile - newMax) / 127
             Sub(step_[slot * kRowsPerVector + r0], tileStat_, newMax_, chunk);
             PipeBarrier<PIPE_V>();
@@ -683,11 +734,17 @@ private:
             Maxs(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
                 float(kSmallest), chunk);
             // score = exp(score - newMax)
-            Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Sub(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                }
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -699,58 +756,76 @@ private:
                         kTileKeys / 8);
                 }
             }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             Duplicate(lanes_, float(0), chunk * kRepeatLanes);
+            PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                PipeBarrier<PIPE_V>();
-                Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                    kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
-            WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
-            Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
-            {
-                auto prob = View<int8_t>(ub_, kProb + probSlot_ * kProbSlot);
-                // prob = clip(round(score / step), -128, 127)
-                Brcb(rowBlocks_, step_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
-                PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    Div(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
+            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector + r0], chunk);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                tileStat_, chunk);
+            // prob = clip(round(score / step), -128, 127)
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], step_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
+            }
+            PipeBarrier<PIPE_V>();
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Div(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
                 }
-                PipeBarrier<PIPE_V>();
-                Cast(score, score, RoundMode::CAST_RINT, span);
-                PipeBarrier<PIPE_V>();
-                Maxs(score, score, float(-128.0f), span);
-                PipeBarrier<PIPE_V>();
-                Mins(score, score, float(127.0f), span);
-                PipeBarrier<PIPE_V>();
-                Cast(probHalf_, score, RoundMode::CAST_RINT, span);
-                WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(prob, probHalf_, RoundMode::CAST_RINT, span);
-                SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob,
-                    DataCopyExtParams(chunk, keys, (kTileKeys - RoundUp(keys, 32)) / 32,
-                        kTileKeys - keys, 0));
-                SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                probSlot_ ^= 1;
             }
+            PipeBarrier<PIPE_V>();
+            Cast(score, score, RoundMode::CAST_RINT, span);
+            PipeBarrier<PIPE_V>();
+            Maxs(score, score, float(-128.0f), span);
+            PipeBarrier<PIPE_V>();
+            Mins(score, score, float(127.0f), span);
+            PipeBarrier<PIPE_V>();
+            Cast(probHalf_, score, RoundMode::CAST_RINT, span);
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            PipeBarrier<PIPE_V>();
+            Cast(prob_, probHalf_, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                prob_,
+                DataCopyExtParams(chunk, keys, (kTileKeys - RoundUp(keys, 32)) / 32,
+                    kTileKeys - keys, 0));
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             wholeScoreSlot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
+    // Weighted sums of rows that have seen no value yet.
+    __aicore__ inline void StartSums(int64_t rows)
     {
-        const int64_t slot = tile % kRing;
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+        }
+    }
+
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
+    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
+    {
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -763,30 +838,50 @@ private:
                 DataCopyPadExtParams<int32_t>());
             SetFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
             WaitFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
-            SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+            SetFlag<HardEvent::V_MTE3>(kPartialTakenVMte3 + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
             Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             // partial = partial * step
-            Brcb(rowBlocks_, step_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], step_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Mul(partial[d0], partial[d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Mul(partial[d0 + r8 * kPaddedValueSize], partial[d0 + r8 * kPaddedValueSize],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                }
             }
             // accumulator = accumulator * rescale + partial
             PipeBarrier<PIPE_V>();
-            Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                BrcbRepeatParams(1, 8));
+            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 16));
+            }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                    const int64_t groupRows = MinOf(8, chunk - r8);
+                    Mul(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
+                        groupRows,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                }
             }
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+            WaitFlag<HardEvent::V_MTE3>(kPartialTakenVMte3 + partialSlot_);
+            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
             partialSlot_ ^= 1;
             wholePartialSlot_ ^= 1;
         }
@@ -794,21 +889,31 @@ private:
 
     // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads,
-        int64_t firstQuery, int64_t firstToken, int64_t rowBegin, int64_t rows)
+        int64_t firstQuery, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
+                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
+                    Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
+                        kRowsPerStep / 8, BrcbRepeatParams(1, 16));
+                }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kPaddedValueSize + d0],
-                        accumulator_[r0 * kPaddedValueSize + d0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                    for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
+                        const int64_t groupRows = MinOf(8, chunk - r8);
+                        Div(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                            accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
+                            rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)],
+                            kRepeatLanes, groupRows,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
                 }
                 // result = result * a factor of its head  (self_attention.py:561)
                 PipeBarrier<PIPE_V>();
@@ -854,40 +959,57 @@ private:
                 auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
                 auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                if (heads == 1) {
-                    const int64_t head = firstHead;
-                    const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    const int64_t partialRow =
-                        split * tiling_.rowTotal
-                            + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                        accumulator_[r0 * kPaddedValueSize],
-                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
-                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
-                } else {
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                {
+                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    PipeBarrier<PIPE_V>();
+                    Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 8));
+                    Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                        BrcbRepeatParams(1, 8));
+                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    Adds(partial, accumulator_[r0 * kPaddedValueSize], float(0),
+                        chunk * kPaddedValueSize);
+                    WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                    SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                    WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                    if (heads == 1) {
+                        const int64_t head = firstHead;
+                        const int64_t queryIndex = firstQuery + rowBegin + r0;
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                            accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
-                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
+                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
+                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
+                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], partial,
+                            DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
+                                (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
+                    } else {
+                        for (int64_t row = 0; row < chunk; ++row) {
+                            const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                            const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                            const int64_t partialRow =
+                                split * tiling_.rowTotal
+                                    + (firstToken + queryIndex) * tiling_.queryHeads + head;
+                            DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
+                                DataCopyExtParams(1, 32, 0, 0, 0));
+                            DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
+                                DataCopyExtParams(1, 32, 0, 0, 0));
+                            DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                                partial[row * kPaddedValueSize],
+                                DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
+                        }
                     }
+                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    partialSlot_ ^= 1;
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 leavingMaxSlot_ ^= 1;
@@ -911,7 +1033,7 @@ private:
             const int64_t queryIndex = 0;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
             Duplicate(mergedSum_, float(0), chunk * 8);
-            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
@@ -921,12 +1043,14 @@ private:
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
                 DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 DataCopyPad(partial,
                     partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
                     DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                     DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -953,6 +1077,8 @@ private:
                 }
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 partialSlot_ ^= 1;
                 partMaxSlot_ ^= 1;
             }
@@ -971,32 +1097,42 @@ private:
                     float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
                     kPaddedValueSize);
             }
-            {
-                auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                    + head * tiling_.outputStrideN],
-                    result,
-                    DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                        (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
-                        (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
-            }
-            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            PipeBarrier<PIPE_V>();
+            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                + head * tiling_.outputStrideN],
+                result,
+                DataCopyExtParams(chunk, tiling_.valueDim * 2,
+                    (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
+                    (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            resultSlot_ ^= 1;
         }
     }
 
     SelfAttentionPaEncoderTiling tiling_{};
 
     // The slot that each lifetime uses next
-    uint32_t scoreL0Slot_ = 0, keyL1Slot_ = 0, leftL0Slot_ = 0, probL1Slot_ = 0, outL0Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, wholeScoreSlot_ = 0, probSlot_ = 0, wholePartialSlot_ = 0;
-    uint32_t partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, wholeScoreSlot_ = 0;
+    uint32_t wholePartialSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0;
+    uint32_t partMaxSlot_ = 0;
+
+    // The steps and items that have begun, and the scalars of the last steps
+    int64_t stepsBegun_ = 0;
+    int64_t itemsBegun_ = 0;
+    struct CubeStep {
+        int64_t tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot, taskRows, rowFractals;
+    };
+    CubeStep cubeSteps_[kRing];
+    struct VectorStep {
+        int64_t tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, firstHead, heads, firstQuery, firstToken, split;
+    };
+    VectorStep vectorSteps_[kRing];
 
     // Global memory
     GlobalTensor<int8_t> queryGm_;
@@ -1007,19 +1143,19 @@ private:
     GlobalTensor<float> qkDescaleGm_;
     GlobalTensor<float> vpvDescaleGm_;
     GlobalTensor<half> outputGm_;
-    GlobalTensor<int32_t> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<int8_t> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<int32_t> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
+    GlobalTensor<int32_t> scoreRingGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<int8_t> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<int32_t> outRingGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, accumulator_, maskWide_, lanes_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, step_, rowBlocks_, mergedMax_, mergedSum_, newMaxBlocks_;
+    LocalTensor<float> rowMax_, rowSum_, maskWide_, lanes_, rowBlocks_, tileStat_, newMax_;
+    LocalTensor<float> rescale_, step_, accumulator_, mergedMax_, mergedSum_, newMaxBlocks_;
     LocalTensor<float> mergedRescale_;
+    LocalTensor<int8_t> prob_;
     LocalTensor<half> probHalf_;
-    LocalTensor<int8_t> queryL1_;
 };
 
 // namespace

@@ -72,6 +72,9 @@ enum class SelfAttentionPaEncoderTilingKey : uint64_t {
 
 struct SelfAttentionPaEncoderTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
+    int64_t qRows;  // query positions of the longest batch row
+    int64_t seqLenLayoutIs1;  // seqLenLayout == 1
+    int64_t batchScalar;  // batch
     int64_t kvHeads;  // key/value heads
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
@@ -85,21 +88,21 @@ struct SelfAttentionPaEncoderTiling {
     int64_t rowTotal;  // rows of the result
     int64_t blocks;  // blocks that are launched
     float qkScale;  // qkScale
-    int64_t headDim;  // true head size
-    int64_t keyStrideU;  // elements between neighbours of key along U
-    int64_t keyStrideK;  // elements between neighbours of key along K
     int64_t valueDim;  // true head size of values
-    int64_t valueStrideU;  // elements between neighbours of value along U
-    int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t outputStrideS;  // elements between neighbours of output along S
     int64_t outputStrideN;  // elements between neighbours of output along N
     int64_t queryHeads;  // query heads
-    int64_t qRows;  // query positions of the longest batch row
+    int64_t headDim;  // true head size
+    int64_t keyStrideU;  // elements between neighbours of key along U
+    int64_t keyStrideK;  // elements between neighbours of key along K
+    int64_t valueStrideU;  // elements between neighbours of value along U
+    int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t keyCapacity;  // keys of a row when no lengths are given
-    int64_t seqLenLayoutIs1;  // seqLenLayout == 1
-    int64_t batchScalar;  // batch
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
+    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
+    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
     // bytes from the workspace to the ring of probability tiles, vector to cube
@@ -107,9 +110,6 @@ struct SelfAttentionPaEncoderTiling {
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
-    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
-    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
-    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t maskPitch0;  // elements of mask behind dimension 0
     // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
@@ -118,18 +118,17 @@ struct SelfAttentionPaEncoderTiling {
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
     float clampMin;  // clampMin
     float clampMax;  // clampMax
-    int64_t keyStrideB;  // elements between neighbours of key along B
-    int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
-    int64_t positions;  // qRows
+    int64_t keyStrideB;  // elements between neighbours of key along B
+    int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t maskPitch1;  // elements of mask behind dimension 1
     int64_t maskPitch2;  // elements of mask behind dimension 2
     int64_t windowSize;  // windowSize
-    int64_t qkDescaleStrideN;  // elements between neighbours of qkDescale along N
     int64_t vpvDescaleStrideN;  // elements between neighbours of vpvDescale along N
+    int64_t qkDescaleStrideN;  // elements between neighbours of qkDescale along N
     int64_t pScaleStrideN;  // elements between neighbours of pScale along N
 };
 

@@ -52,9 +52,9 @@ struct Problem {
     // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7:
     // 512
     int64_t maskLayout = 0;
+    int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
-    int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
     int64_t batch = 0;  // size batch of the contract
     int64_t cores = 0;  // cube cores of the device
     int64_t maxBlockNum = 0;  // size maxBlockNum of the contract
@@ -87,22 +87,41 @@ inline SelfAttentionPrefixEncoderTiling OneBlock()
 struct Kernel {
     SelfAttentionPrefixEncoderTilingKey key;
     uint32_t scheduleMode;
+    int32_t headsPerTaskForm;  // of headsPerTask, queriesPerTask
 };
 
 // The tiling data of a launch; a kernel reads the fields that it needs.
-inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
-    [[maybe_unused]] const Kernel &kernel)
+inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kernel &kernel)
 {
     using attndsl::MinOf;
     using attndsl::MaxOf;
     using attndsl::CeilDiv;
     using attndsl::RoundUp;
     SelfAttentionPrefixEncoderTiling tiling{};
+    tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    if (kernel.headsPerTaskForm == 0) {
+        tiling.headsPerTask = MinOf(tiling.group, 256);
+    } else if (kernel.headsPerTaskForm == 1) {
+        tiling.headsPerTask = MinOf(tiling.group, 128);
+    }
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
+    if (kernel.headsPerTaskForm == 0) {
+        tiling.queriesPerTask =
+            CeilDiv(
+                problem.batch * problem.kvHeads * CeilDiv(problem.maxOfSeqLen,
+                    MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1,
+                128 / MaxOf(tiling.headsPerTask,
+                    1)) * 9 < CeilDiv(problem.batch * problem.kvHeads * CeilDiv(problem.maxOfSeqLen,
+                    MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1))),
+                problem.cores) * MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1)) * 8
+                ? MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))
+                : MaxOf(1, 256 / MaxOf(tiling.headsPerTask, 1));
+    } else if (kernel.headsPerTaskForm == 1) {
+        tiling.queriesPerTask = MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1));
+    }
     tiling.queryTiles = CeilDiv(problem.maxOfSeqLen, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
@@ -115,6 +134,9 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
+    tiling.outputStrideS = problem.headNum * problem.headSizeValue;
+    tiling.outputStrideN = problem.headSizeValue;
+    tiling.queryHeads = problem.headNum;
     tiling.blockSize = problem.blockSize;
     tiling.blockTablesStrideB = problem.maxBlockNum;
     tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
@@ -123,29 +145,25 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem,
     tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
     tiling.valueStrideK = problem.headSizeValue;
     tiling.valueStrideR = problem.kvHeads * problem.headSizeValue;
-    tiling.outputStrideS = problem.headNum * problem.headSizeValue;
-    tiling.outputStrideN = problem.headSizeValue;
-    tiling.queryHeads = problem.headNum;
-    tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialMaxOffset = 0;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.workspaceBytes =
+    tiling.scoreRingOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.maskPitch0 = problem.maskRows * 128;
     tiling.slopesStrideN = 1;
     return tiling;
@@ -171,7 +189,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kCausalMask) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128MaskTypeCAUSALMASK, 1};
+            Key::kFloat16D128MaskTypeCAUSALMASK, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -182,7 +200,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType != values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
+            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS
@@ -193,7 +211,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -204,7 +222,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_maskType_CAUSAL_MASK
@@ -214,7 +232,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kCausalMask) &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128MaskTypeCAUSALMASK, 1};
+            Key::kBfloat16D128MaskTypeCAUSALMASK, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -225,7 +243,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType != values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
+            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS
@@ -236,7 +254,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -247,7 +265,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         constexpr Kernel kernel{
-            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};

@@ -19,6 +19,7 @@ enum class SelfAttentionPrefixEncoderTilingKey : uint64_t {
 
 struct SelfAttentionPrefixEncoderTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
+    int64_t maxOfSeqLen;  // query positions of the longest batch row
     int64_t kvHeads;  // key/value heads
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
@@ -33,6 +34,9 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t blocks;  // blocks that are launched
     float qkScale;  // qkScale
     int64_t headDim;  // true head size
+    int64_t outputStrideS;  // elements between neighbours of output along S
+    int64_t outputStrideN;  // elements between neighbours of output along N
+    int64_t queryHeads;  // query heads
     int64_t blockSize;  // rows of a block
     int64_t blockTablesStrideB;  // elements between neighbours of blockTables along B
     int64_t keyStrideP;  // elements between neighbours of key along P
@@ -41,13 +45,12 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t valueStrideP;  // elements between neighbours of value along P
     int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t valueStrideR;  // elements between neighbours of value along R
-    int64_t outputStrideS;  // elements between neighbours of output along S
-    int64_t outputStrideN;  // elements between neighbours of output along N
-    int64_t queryHeads;  // query heads
-    int64_t maxOfSeqLen;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row when no lengths are given
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
+    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
+    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
     // bytes from the workspace to the ring of probability tiles, vector to cube
@@ -55,9 +58,6 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
-    int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
-    int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
-    int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t maskPitch0;  // elements of mask behind dimension 0
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
