@@ -18,6 +18,7 @@ from attndsl.lowering.emit.row_operations import broadcast, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
+from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.results.epilogue_rules import epilogue
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
@@ -92,10 +93,11 @@ def _partial(context: Context) -> list[Statement]:
             ("leavingSum", "row sums of a partial"),
         )
     )
+    leaving_out = _leaving_sums(context)
     stored = (
         (partial_max(context), leaving_max, lanes),
         (partial_sum(context), leaving_sum, lanes),
-        (partial_out(context), b.partial, padded_size),
+        (partial_out(context), leaving_out, padded_size),
     )
 
     def one_run(run: RowRun) -> Statement:
@@ -113,11 +115,23 @@ def _partial(context: Context) -> list[Statement]:
     body = seq(
         broadcast(context, leaving_max, b.row_max, state_row(context)),
         broadcast(context, leaving_sum, b.row_sum, state_row(context)),
-        WithScalar(op="Adds", dst=whole(b.partial, 0, copied), src=sums, scalar=Const(0)),
+        WithScalar(op="Adds", dst=whole(leaving_out, 0, copied), src=sums, scalar=Const(0)),
         context.rows.each_run(one_run),
     )
+    if leaving_out is not b.partial:
+        return [Alloc(buffers=(leaving_max, leaving_sum, leaving_out), body=body)]
     inside = Alloc(buffers=(b.partial,), body=body)  # as loads of partials: one place for both
     return [Alloc(buffers=(leaving_max, leaving_sum), body=seq(inside))]
+
+
+def _leaving_sums(context: Context) -> Buffer:
+    """Where weighted sums leave from: with several bands of rows, which take most of the unified buffer, the
+    place of partials that arrive. That takes events of its own, of which other kernels have too few.
+    """
+    s, size = context.schedule, context.signature.padded_value_size
+    if s.max_rows > BAND_ROWS:
+        return vector_buffers(context).partial
+    return context.in_ub("leavingOut", "float32", s.rows * size, "weighted sums of a partial", s.slots)
 
 
 def row_total(context: Context) -> Expr:
