@@ -18,7 +18,7 @@
  *   rows      8      default
  *   base_n    128    default
  *   base_k    128    default
- *   slots     1      default
+ *   slots     2      default
  *   max_rows  128    default
  *   split_kv  auto   default
  *   cores     auto   default
@@ -66,28 +66,32 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Buffer map: where the first slot of a buffer begins, in bytes, and how many a slot has.
 // UB
 constexpr uint32_t
-    kAccumulator = 0, kAccumulatorSlot = 32768,  // running weighted sum of each row
+    kScore = 0, kScoreSlot = 16384,  // 2 slots: scores of the rows, then exp(score - max)
+    // running weighted sum of each row
+    kAccumulator = kScore + 2 * kScoreSlot, kAccumulatorSlot = 32768,
     kQueryWide = kAccumulator + kAccumulatorSlot, kQueryWideSlot = 16384,  // the part in fp32
-    // scores of the rows, then exp(score - max)
-    kScore = kQueryWide + kQueryWideSlot, kScoreSlot = 16384,
-    kQueryPart = kScore + kScoreSlot, kQueryPartSlot = 8192,  // a part of the queries
+    // 2 slots: attentionMask of the rows
+    kAttentionMaskRows = kQueryWide + kQueryWideSlot, kAttentionMaskRowsSlot = 8192,
+    // a part of the queries
+    kQueryPart = kAttentionMaskRows + 2 * kAttentionMaskRowsSlot, kQueryPartSlot = 8192,
     kQueryScaled = kQueryPart + kQueryPartSlot, kQueryScaledSlot = 8192,  // the part scaled
-    // attentionMask of the rows
-    kAttentionMaskRows = kQueryScaled + kQueryScaledSlot, kAttentionMaskRowsSlot = 8192,
     // probabilities, as the cube multiplies them
-    kProb = kAttentionMaskRows + kAttentionMaskRowsSlot, kProbSlot = 8192,
-    kLanes = kProb + kProbSlot, kLanesSlot = 2048,  // reduction over the tile, one repeat a row
-    kResult = kLanes + kLanesSlot, kResultSlot = 2048,  // finished rows in the dtype of the result
-    kNewKey = kResult + kResultSlot, kNewKeySlot = 2048,  // new rows
+    kProb = kQueryScaled + kQueryScaledSlot, kProbSlot = 8192,
+    kLeavingOut = kProb + kProbSlot, kLeavingOutSlot = 4096,  // 2 slots: weighted sums of a partial
+    // 2 slots: finished rows in the dtype of the result
+    kResult = kLeavingOut + 2 * kLeavingOutSlot, kResultSlot = 2048,
+    // reduction over the tile, one repeat a row
+    kLanes = kResult + 2 * kResultSlot, kLanesSlot = 2048,
+    kNewKey = kLanes + kLanesSlot, kNewKeySlot = 2048,  // new rows
     kNewValue = kNewKey + kNewKeySlot, kNewValueSlot = 2048,  // new rows
     // a row statistic, two blocks a row
     kRowBlocks = kNewValue + kNewValueSlot, kRowBlocksSlot = 512,
     // attentionMask of the rows, in fp32
     kAttentionMaskWide = kRowBlocks + kRowBlocksSlot + 256, kAttentionMaskWideSlot = 16384,
-    // weighted sum of one tile or split
+    // 2 slots: weighted sum of one tile or split
     kPartial = kAttentionMaskWide + kAttentionMaskWideSlot, kPartialSlot = 4096,
     // running maximum of each row, of items in flight
-    kRowMax = kPartial + kPartialSlot, kRowMaxSlot = 768,
+    kRowMax = kPartial + 2 * kPartialSlot, kRowMaxSlot = 768,
     // running sum of each row, of items in flight
     kRowSum = kRowMax + kRowMaxSlot, kRowSumSlot = 768,
     // maximum or sum of each row of the tile
@@ -95,26 +99,27 @@ constexpr uint32_t
     kNewMax = kTileStat + kTileStatSlot, kNewMaxSlot = 32,  // running maximum including the tile
     // exp(old max - new max) of the tiles in flight
     kRescale = kNewMax + kNewMaxSlot, kRescaleSlot = 768,
-    // row maxima of a partial, one block a row
+    // 2 slots: row maxima of a partial, one block a row
     kLeavingMax = kRescale + kRescaleSlot, kLeavingMaxSlot = 256,
-    // row sums of a partial, one block a row
-    kLeavingSum = kLeavingMax + kLeavingMaxSlot, kLeavingSumSlot = 256,
-    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedMaxSlot = 256,  // maximum of the merged rows
+    // 2 slots: row sums of a partial, one block a row
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kLeavingSumSlot = 256,
+    // maximum of the merged rows
+    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedMaxSlot = 256,
     kMergedSum = kMergedMax + kMergedMaxSlot, kMergedSumSlot = 256,  // sum of the merged rows
-    // row maximum of one partial, then exp(it - new max)
+    // 2 slots: row maximum of one partial, then exp(it - new max)
     kPartMax = kMergedSum + kMergedSumSlot, kPartMaxSlot = 256,
-    kPartSum = kPartMax + kPartMaxSlot, kPartSumSlot = 256,  // row sum of one partial
+    kPartSum = kPartMax + 2 * kPartMaxSlot, kPartSumSlot = 256,  // 2 slots: row sum of one partial
     // maximum including the partial
-    kNewMaxBlocks = kPartSum + kPartSumSlot, kNewMaxBlocksSlot = 256,
+    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kNewMaxBlocksSlot = 256,
     // exp(old max - new max) of the merged rows
     kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot, kMergedRescaleSlot = 256,
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert((kAccumulator | kQueryWide | kScore | kQueryPart | kQueryScaled | kAttentionMaskRows |
-        kProb | kLanes | kResult | kNewKey | kNewValue | kRowBlocks | kAttentionMaskWide |
-        kPartial | kRowMax | kRowSum | kTileStat | kNewMax | kRescale | kLeavingMax |
-        kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum | kNewMaxBlocks |
-        kMergedRescale) % 32 == 0,
+static_assert((kScore | kAccumulator | kQueryWide | kAttentionMaskRows | kQueryPart | kQueryScaled |
+        kProb | kLeavingOut | kResult | kLanes | kNewKey | kNewValue | kRowBlocks |
+        kAttentionMaskWide | kPartial | kRowMax | kRowSum | kTileStat | kNewMax | kRescale |
+        kLeavingMax | kLeavingSum | kMergedMax | kMergedSum | kPartMax | kPartSum |
+        kNewMaxBlocks | kMergedRescale) % 32 == 0,
     "buffers of UB are aligned");
 // L1
 constexpr uint32_t
@@ -164,35 +169,31 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial
-constexpr int32_t kNewKeyReady = 2;  // MTE2_MTE3, newKey
-constexpr int32_t kNewValueReady = 3;  // MTE2_MTE3, newValue
-constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
-constexpr int32_t kQueryPartReady = 1;  // MTE2_V, queryPart
-constexpr int32_t kScoreReady = 2;  // MTE2_V, score, attentionMaskRows
-constexpr int32_t kPartialReady = 3;  // MTE2_V, partial
-constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
-constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
-constexpr int32_t kNewKeyFree = 1;  // MTE3_MTE2, newKey
-constexpr int32_t kNewValueFree = 2;  // MTE3_MTE2, newValue
-constexpr int32_t kProbRingReadyMTE2Taken = 3;  // MTE3_MTE2
+constexpr int32_t kNewKeyReady = 1;  // MTE2_MTE3, newKey
+constexpr int32_t kNewValueReady = 2;  // MTE2_MTE3, newValue
+constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
+constexpr int32_t kScoreReady = 1;  // MTE2_V, score, attentionMaskRows: one id a slot
+constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kNewKeyFree = 0;  // MTE3_MTE2, newKey
+constexpr int32_t kNewValueFree = 1;  // MTE3_MTE2, newValue
+constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
 constexpr int32_t kProbFree = 1;  // MTE3_V, prob
-constexpr int32_t kResultFree = 2;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum
+constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
+constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
-constexpr int32_t kScoreFree = 1;  // V_MTE2, score, attentionMaskRows
-constexpr int32_t kPartialFreeVMte2 = 2;  // V_MTE2, partial
-constexpr int32_t kPartMaxFree = 3;  // V_MTE2, partMax, partSum
-constexpr int32_t kPartialTakenVMte2 = 4;  // V_MTE2, partial
+constexpr int32_t kScoreFree = 1;  // V_MTE2, score, attentionMaskRows: one id a slot
+constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
 constexpr int32_t kProbReady = 1;  // V_MTE3, prob
-constexpr int32_t kResultReady = 2;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum, partial
+constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
+// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kLeavingMaxReady = 4;
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -239,29 +240,21 @@ public:
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
             queryWide_ = View<float>(ub_, kQueryWide);
-            score_ = View<float>(ub_, kScore);
             queryPart_ = View<T>(ub_, kQueryPart);
             queryScaled_ = View<T>(ub_, kQueryScaled);
-            attentionMaskRows_ = View<T>(ub_, kAttentionMaskRows);
             prob_ = View<T>(ub_, kProb);
             lanes_ = View<float>(ub_, kLanes);
-            result_ = View<T>(ub_, kResult);
             newKey_ = View<T>(ub_, kNewKey);
             newValue_ = View<T>(ub_, kNewValue);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
             attentionMaskWide_ = View<float>(ub_, kAttentionMaskWide);
-            partial_ = View<float>(ub_, kPartial);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            leavingMax_ = View<float>(ub_, kLeavingMax);
-            leavingSum_ = View<float>(ub_, kLeavingSum);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
-            partMax_ = View<float>(ub_, kPartMax);
-            partSum_ = View<float>(ub_, kPartSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
         }
@@ -342,13 +335,13 @@ private:
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        SetFlag<HardEvent::MTE3_V>(kResultFree);
-        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
         SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
         ScaleQuery();
@@ -399,13 +392,13 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree);
-        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
         WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
     }
@@ -789,15 +782,18 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-            DataCopyPad(score_,
+            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            auto attentionMaskRows =
+                View<T>(ub_, kAttentionMaskRows + scoreSlot_ * kAttentionMaskRowsSlot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            DataCopyPad(score,
                 scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                 DataCopyPadExtParams<float>());
             if (heads == 1) {
                 const int64_t queryIndex = firstQuery + rowBegin + r0;
-                DataCopyPad(attentionMaskRows_,
+                DataCopyPad(attentionMaskRows,
                     attentionMaskGm_[queryIndex * tiling_.attentionMaskPitch0 + firstKey],
                     DataCopyExtParams(chunk, keys * 2, (tiling_.attentionMaskPitch0 - keys) * 2,
                         (kTileKeys - RoundUp(keys, 16)) / 16, 0),
@@ -805,28 +801,28 @@ private:
             } else {
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    DataCopyPad(attentionMaskRows_[row * kTileKeys],
+                    DataCopyPad(attentionMaskRows[row * kTileKeys],
                         attentionMaskGm_[queryIndex * tiling_.attentionMaskPitch0 + firstKey],
                         DataCopyExtParams(1, keys * 2, 0, 0, 0), DataCopyPadExtParams<T>());
                 }
             }
-            SetFlag<HardEvent::MTE2_V>(kScoreReady);
+            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (self_attention.py:252)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady);
-            Muls(score_, score_, float(tiling_.qkScale), span);
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            Muls(score, score, float(tiling_.qkScale), span);
             // score + attentionMask  (self_attention.py:171)
-            Cast(attentionMaskWide_, attentionMaskRows_, RoundMode::CAST_NONE, span);
+            Cast(attentionMaskWide_, attentionMaskRows, RoundMode::CAST_NONE, span);
             PipeBarrier<PIPE_V>();
             Muls(attentionMaskWide_, attentionMaskWide_, float(tiling_.factorMultiply), span);
             PipeBarrier<PIPE_V>();
-            Add(score_, score_, attentionMaskWide_, span);
+            Add(score, score, attentionMaskWide_, span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
                         chunk, 1, kTileKeys / 8);
                 }
             }
@@ -836,7 +832,7 @@ private:
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
                     kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
@@ -855,17 +851,17 @@ private:
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
-            Exp(score_, score_, span);
+            Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
                         kTileKeys / 8);
                 }
             }
@@ -878,7 +874,7 @@ private:
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
+                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kRepeatLanes / 8, 1,
                     kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
@@ -892,7 +888,7 @@ private:
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score_, RoundMode::CAST_RINT, span);
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetFlag<HardEvent::V_MTE3>(kProbReady);
             WaitFlag<HardEvent::V_MTE3>(kProbReady);
             DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
@@ -900,7 +896,8 @@ private:
                 DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
                     (kTileKeys - keys) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kProbFree);
-            SetFlag<HardEvent::V_MTE2>(kScoreFree);
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            scoreSlot_ ^= 1;
         }
         if (rows <= 0) {
             SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
@@ -926,18 +923,13 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            DataCopyPad(partial_,
+            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            DataCopyPad(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady);
+            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
                 Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
@@ -950,13 +942,12 @@ private:
                     rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial_,
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            partialSlot_ ^= 1;
         }
     }
 
@@ -983,18 +974,19 @@ private:
                         rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady);
+                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
-                        result_,
+                        result,
                         DataCopyExtParams(chunk, tiling_.valueDim * 2,
                             (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                             (tiling_.outputStrideS - tiling_.valueDim) * 2, 0));
@@ -1004,44 +996,40 @@ private:
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                             + head * tiling_.outputStrideN],
-                            result_[row * kPaddedValueSize],
+                            result[row * kPaddedValueSize],
                             DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
                     }
                 }
-                SetFlag<HardEvent::MTE3_V>(kResultFree);
+                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                resultSlot_ ^= 1;
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+                auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
+                auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
+                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                Brcb(leavingSum_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                Adds(partial_, accumulator_[r0 * kPaddedValueSize], float(0),
+                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
                     chunk * kPaddedValueSize);
-                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     const int64_t partialRow =
                         split * tiling_.rowTotal
                             + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_,
+                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
+                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], partial_,
+                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], leavingOut,
                         DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
                             (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
                 } else {
@@ -1051,20 +1039,17 @@ private:
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_[row * 8],
+                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_[row * 8],
+                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
                         DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                            partial_[row * kPaddedValueSize],
+                            leavingOut[row * kPaddedValueSize],
                             DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
                     }
                 }
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                leavingMaxSlot_ ^= 1;
             }
         }
     }
@@ -1088,52 +1073,55 @@ private:
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-                DataCopyPad(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                DataCopyPad(partial_,
-                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                    DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                Sub(partMax_, partMax_, newMaxBlocks_, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                Exp(partMax_, partMax_, chunk * 8);
-                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                Mul(partSum_, partSum_, partMax_, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
-                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
+                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                {
+                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    DataCopyPad(partial,
+                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                        DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                    Exp(partMax, partMax, chunk * 8);
+                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                    Mul(partSum, partSum, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
+                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
+                    PipeBarrier<PIPE_V>();
+                    Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    partialSlot_ ^= 1;
                 }
-                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Mul(partial_[d0], partial_[d0], partMax_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-                }
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial_, chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
+                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
@@ -1142,18 +1130,20 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
-            WaitFlag<HardEvent::MTE3_V>(kResultFree);
+            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
-            Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE3>(kResultReady);
-            WaitFlag<HardEvent::V_MTE3>(kResultReady);
+            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                 + head * tiling_.outputStrideN],
-                result_,
+                result,
                 DataCopyExtParams(chunk, tiling_.valueDim * 2,
                     (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                     (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
-            SetFlag<HardEvent::MTE3_V>(kResultFree);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            resultSlot_ ^= 1;
         }
     }
 
@@ -1232,7 +1222,8 @@ private:
 
     // The slot that each lifetime uses next
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
-    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
+    uint32_t resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
 
     // The steps and items that have begun, and the scalars of the last steps
     int64_t stepsBegun_ = 0;
@@ -1266,11 +1257,10 @@ private:
     GlobalTensor<T> scaledQueryGm_;  // scaled query
 
     // On-chip buffers with a single slot
-    LocalTensor<T> queryPart_, queryScaled_, attentionMaskRows_, prob_, result_, newKey_, newValue_;
-    LocalTensor<float> queryWide_, rowMax_, rowSum_, score_, attentionMaskWide_, lanes_, rowBlocks_;
-    LocalTensor<float> tileStat_, newMax_, rescale_, accumulator_, partial_, leavingMax_;
-    LocalTensor<float> leavingSum_, mergedMax_, mergedSum_, partMax_, partSum_, newMaxBlocks_;
-    LocalTensor<float> mergedRescale_;
+    LocalTensor<T> queryPart_, queryScaled_, prob_, newKey_, newValue_;
+    LocalTensor<float> queryWide_, rowMax_, rowSum_, attentionMaskWide_, lanes_, rowBlocks_;
+    LocalTensor<float> tileStat_, newMax_, rescale_, accumulator_, mergedMax_, mergedSum_;
+    LocalTensor<float> newMaxBlocks_, mergedRescale_;
 };
 
 }  // namespace self_attention_d128_e128_key_value_attentionMask_maskType_NORM
