@@ -149,6 +149,15 @@ def test_a_row_statistic_is_read_from_the_bank_groups_that_its_lanes_leave_free(
         assert {(first + row) % 16 for row in range(8)} == set(free)
 
 
+def test_the_maximum_that_a_tile_leaves_is_the_one_that_the_next_tile_compares_with() -> None:
+    """Row statistics of items in flight have places of their own, read and written alike."""
+    found = softmax(context(attention()))
+    (compared,) = (line for line in found if line.startswith("V     newMax[chunk] = Max("))
+    (left,) = (line for line in found if line.endswith("= Adds(newMax[chunk], 0)"))
+    place = left.removeprefix("V     ").split(" = ")[0]
+    assert compared == f"V     newMax[chunk] = Max({place}, tileStat[chunk])"
+
+
 def test_lanes_of_a_short_tile_without_results_are_filled_before_they_are_reduced() -> None:
     def fills(tile_k: int) -> list[str]:
         found = softmax(context(attention(), tile_k=tile_k))

@@ -60,7 +60,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
     bands = _bands(context)
     band: Expr = rows if bands == 1 else Const(BAND_ROWS)
     few = 2 if bands == 1 else 1
-    queries = few if context.continuous else 1  # those of the next item arrive while the last are in use
+    queries = 2 if context.continuous else 1  # those of the next item arrive while the last are in use
     depth = maximum(base_k, size) if _holds_query(context) else base_k
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
@@ -72,7 +72,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
             dtype,
             band * (context.tile_keys if bands == 1 else _piece(context)),
             "probabilities of a key tile, Nz" if bands == 1 else "probabilities of a band of rows, Nz",
-            2 if bands == 1 else 3,
+            2,
         ),
         value=buffer(
             "valueL1",

@@ -93,11 +93,11 @@ def _partial(context: Context) -> list[Statement]:
             ("leavingSum", "row sums of a partial"),
         )
     )
-    out = _leaving_sums(context)
+    leaving_out = _leaving_sums(context)
     stored = (
         (partial_max(context), leaving_max, lanes),
         (partial_sum(context), leaving_sum, lanes),
-        (partial_out(context), out, padded_size),
+        (partial_out(context), leaving_out, padded_size),
     )
 
     def one_run(run: RowRun) -> Statement:
@@ -115,25 +115,23 @@ def _partial(context: Context) -> list[Statement]:
     body = seq(
         broadcast(context, leaving_max, b.row_max, state_row(context)),
         broadcast(context, leaving_sum, b.row_sum, state_row(context)),
-        WithScalar(op="Adds", dst=whole(out, 0, copied), src=sums, scalar=Const(0)),
+        WithScalar(op="Adds", dst=whole(leaving_out, 0, copied), src=sums, scalar=Const(0)),
         context.rows.each_run(one_run),
     )
-    statistics = (leaving_max, leaving_sum)
-    if out is b.partial:
-        return [Alloc(buffers=statistics, body=seq(Alloc(buffers=(out,), body=body)))]
-    return [Alloc(buffers=(*statistics, out), body=body)]
+    if leaving_out is not b.partial:
+        return [Alloc(buffers=(leaving_max, leaving_sum, leaving_out), body=body)]
+    inside = Alloc(buffers=(b.partial,), body=body)  # as loads of partials: one place for both
+    return [Alloc(buffers=(leaving_max, leaving_sum), body=seq(inside))]
 
 
 def _leaving_sums(context: Context) -> Buffer:
-    """The copy of a chunk's weighted sums that leaves as a partial.
-
-    Bands of rows need the unified buffer: there it is the buffer in which partials arrive.
+    """Where weighted sums leave from: with several bands of rows, which take most of the unified buffer, the
+    place of partials that arrive. That takes events of its own, of which other kernels have too few.
     """
-    s, b = context.schedule, vector_buffers(context)
+    s, size = context.schedule, context.signature.padded_value_size
     if s.max_rows > BAND_ROWS:
-        return b.partial
-    elements = s.rows * context.signature.padded_value_size
-    return context.in_ub("leavingOut", "float32", elements, "weighted sums of a partial", s.slots)
+        return vector_buffers(context).partial
+    return context.in_ub("leavingOut", "float32", s.rows * size, "weighted sums of a partial", s.slots)
 
 
 def row_total(context: Context) -> Expr:

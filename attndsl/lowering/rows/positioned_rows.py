@@ -107,16 +107,20 @@ class PositionedRows(RowSpace):
     def _fewer_if_even(self, extents: Mapping[str, Expr], heads: Expr, most: Expr) -> Expr:
         """``most`` positions a task, or those of one band of rows.
 
-        One band, if that evens out the cores: the busiest has less than ``_WORTH`` of the rows then.
+        One band, if there are fewer tasks of more than cores, or if it evens out the cores: the busiest has
+        less than ``_WORTH`` of the rows then.
         """
         fewer = self._positions_of_rows(Const(BAND_ROWS), heads)
 
+        def tasks(positions: Expr) -> Expr:
+            return extents["B"] * extents["K"] * ceil_div(extents["Q"], positions)
+
         def busiest(positions: Expr) -> Expr:
-            tasks = extents["B"] * extents["K"] * ceil_div(extents["Q"], positions)
-            return ceil_div(tasks, CORES) * positions
+            return ceil_div(tasks(positions), CORES) * positions
 
         parts, whole = _WORTH
-        return select(busiest(fewer) * whole < busiest(most) * parts, fewer, most)
+        uneven = (tasks(most) < CORES) | (busiest(fewer) * whole < busiest(most) * parts)
+        return select(uneven, fewer, most)
 
     def _positions_per_core(self, emit: Emitter, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
