@@ -74,22 +74,23 @@ def test_dense_rows_are_one_segment() -> None:
 def test_rows_from_a_start_on_are_none_where_one_lies_outside() -> None:
     c = context(attention(keys=dense("key", start=lengths("starts"), length=lengths("lens"))))
     assert str(c.keys.first(c)) == "starts[batch]"
-    outside = "starts[batch] < 0 or starts[batch] + lens[batch] > keyCapacity"
-    assert str(c.keys.valid_rows(c)) == f"0 if {outside} else lens[batch]"
+    most = "min(lens[batch], keyCapacity)"  # what the tensor holds
+    outside = f"starts[batch] < 0 or starts[batch] + {most} > keyCapacity"
+    assert str(c.keys.valid_rows(c)) == f"0 if {outside} else {most}"
 
 
 def test_packed_rows_begin_where_those_of_the_batch_row_before_end() -> None:
     c = context(attention(keys=packed("key", ends=lengths("ends"))))
     before = "0 if batch == 0 else ends[batch - 1]"
     assert lines(c.keys.enter(c)) == [f"keyStart := {before}"]
-    assert str(c.keys.valid_rows(c)) == f"ends[batch] - ({before})"
+    assert str(c.keys.valid_rows(c)) == f"min(ends[batch] - ({before}), keyCapacity)"
     assert segments(c)[0] == "keyTile := kvHead * keyStrideK + (keyStart + firstKey) * keyStrideU"
 
 
 def test_packed_rows_of_lengths_begin_after_the_sum_of_those_before() -> None:
     c = context(attention(keys=packed("key", length=lengths("lens"))))
     assert lines(c.keys.enter(c)) == ["keyStart := sum(lens[b] for b < batch)"]
-    assert str(c.keys.valid_rows(c)) == "lens[batch]"
+    assert str(c.keys.valid_rows(c)) == "min(lens[batch], keyCapacity)"
 
 
 def test_packed_rows_without_lengths_are_refused() -> None:

@@ -51,17 +51,18 @@ def selecting(
 
 def test_each_lane_has_the_bytes_to_the_first_key_of_its_block() -> None:
     """A block every 4 keys: 32 in a tile of 128; lanes after them read the last key of the tile."""
+    lanes = "round_up(ceil_div(tileKeys, 4), 32)"
+    of_position = f"position * {lanes} + {lanes}"
     assert lines(block_scores.number_lanes(selecting(4, 2))) == [
-        "V     blockNumber[256] = 0 + lane numbers",
-        "V     laneBlock[256] = Duplicate(0)",
-        "V     laneOffset[256] = Duplicate(0)",
-        "for position in 0..8:",
-        "V     laneBlock[position * 32 + 32] = Adds(blockNumber[32], 0)",
-        "V     laneOffset[position * 32 + 32] = Muls(blockNumber[32], 16)",
-        "V     laneOffset[position * 32 + 32] = Mins(laneOffset[position * 32 + 32], 508)",
-        "V     laneOffset[position * 32 + 32] = Adds(laneOffset[position * 32 + 32], "
-        "position * (windowRow * 4))",
-        "V     laneNumber[256] = Cast(laneBlock[256]) float32 CAST_RINT",
+        "V     blockNumber[blockLanes] = 0 + lane numbers",
+        "V     laneBlock[blockLanes] = Duplicate(0)",
+        "V     laneOffset[blockLanes] = Duplicate(0)",
+        f"for position in 0..blockLanes // {lanes}:",
+        f"V     laneBlock[{of_position}] = Adds(blockNumber[{lanes}], 0)",
+        f"V     laneOffset[{of_position}] = Muls(blockNumber[{lanes}], 16)",
+        f"V     laneOffset[{of_position}] = Mins(laneOffset[{of_position}], (tileKeys - 1) * 4)",
+        f"V     laneOffset[{of_position}] = Adds(laneOffset[{of_position}], position * (windowRow * 4))",
+        "V     laneNumber[blockLanes] = Cast(laneBlock[blockLanes]) float32 CAST_RINT",
     ]
 
 
@@ -94,10 +95,10 @@ def test_rows_have_room_for_what_windows_read_around_a_tile(
 
 def test_blocks_of_a_tile_are_those_whose_windows_end_in_it() -> None:
     """Block j ends at key 4 j + 7: of keys 128 to 255, blocks 31 to 62."""
-    found = lines(block_scores.take_blocks(selecting(4, 2), Const(128)))
+    found = lines(block_scores.take_blocks(selecting(4, 2)))
     assert found[:4] == [
-        "firstBlock := 0 if tile == 0 else 31",
-        "endBlock := min(totalBlocks, ceil_div(max(0, 128 + tileKeys - 7), 4))",
+        "firstBlock := 0 if tile == 0 else ceil_div(firstKey - 7, 4)",
+        "endBlock := min(totalBlocks, ceil_div(max(0, firstKey + tileKeys - 7), 4))",
         "newBlocks := endBlock - firstBlock",
         "if newBlocks > 0:",
     ]
@@ -114,11 +115,13 @@ def test_blocks_of_a_tile_are_those_whose_windows_end_in_it() -> None:
 def test_a_term_counts_as_often_as_its_windows_meet_it(
     counts: tuple[int, ...], terms: int, weight: str
 ) -> None:
-    found = lines(block_scores.take_blocks(selecting(*counts), Const(128)))
+    found = lines(block_scores.take_blocks(selecting(*counts)))
     loop = found.index(f"for term in 0..{terms}:")
     (gather, *added) = found[loop + 1 : loop + (4 if weight else 3)]
     assert gather.startswith("V     blockTerm[usedLanes] = Gather(window[position0 * windowRow + ")
-    assert gather.endswith("bytes (4 * firstBlock - 121 - term + windowBefore) * 4 + laneOffset[usedLanes])")
+    assert gather.endswith(
+        "bytes (4 * firstBlock + 7 - firstKey - term + windowBefore) * 4 + laneOffset[usedLanes])"
+    )
     weighted = [f"V     blockTerm[usedLanes] = Muls(blockTerm[usedLanes], {weight})"] if weight else []
     assert added == [
         *weighted,
@@ -140,18 +143,18 @@ def test_nan_is_below_every_number_before_blocks_are_forced() -> None:
     c = selecting(4, 2, forced=tensor("mask", ("Q", "J"), "bool"))
     nan, forced = lines(top_blocks.nan_lowest(c)), lines(top_blocks.forced_first(c))
     assert nan[1:] == [
-        "V     blockBits[32] bits = blockScore[256] EQ blockScore[256]",
-        "V     blockScore[256] = Select(blockBits, blockScore[256], lowest)",
+        "V     blockBits[max(blockLanes // 8, 32)] bits = blockScore[blockLanes] EQ blockScore[blockLanes]",
+        "V     blockScore[blockLanes] = Select(blockBits, blockScore[blockLanes], lowest)",
     ]
     assert forced[2:] == [
-        "MTE2  maskBytes[stepPositions x newBlocks pitch 32] <- "
+        "MTE2  maskBytes[stepPositions x newBlocks pitch round_up(ceil_div(tileKeys, 4), 32)] <- "
         "mask[(firstQuery + rowBegin // heads + position0) * maskStrideQ + firstBlock "
         "+ stepPositions x newBlocks pitch maskStrideQ]",
         "V     maskHalf[usedLanes] = Cast(maskBytes[usedLanes]) float16 CAST_NONE",
-        "V     blockBits[32] bits = maskHalf[256] EQ 0",
-        "V     blockScore[256] = Select(blockBits, blockScore[256], inf)",
+        "V     blockBits[max(blockLanes // 8, 32)] bits = maskHalf[blockLanes] EQ 0",
+        "V     blockScore[blockLanes] = Select(blockBits, blockScore[blockLanes], inf)",
     ]
-    whole = lines(block_scores.take_blocks(c, Const(128)))
+    whole = lines(block_scores.take_blocks(c))
     assert whole.index(nan[-1]) < whole.index(forced[-1]) < whole.index("groups := ceil_div(newBlocks, 32)")
 
 
@@ -162,8 +165,8 @@ def test_nothing_is_forced_without_a_mask() -> None:
 def test_lanes_without_a_block_come_last() -> None:
     found = lines(top_blocks.merge_into_best(selecting(4, 2)))
     assert found[1:3] == [
-        "V     blockBits[32] bits = laneNumber[256] LT newBlocks",
-        "V     blockScore[256] = Select(blockBits, blockScore[256], -inf)",
+        "V     blockBits[max(blockLanes // 8, 32)] bits = laneNumber[blockLanes] LT newBlocks",
+        "V     blockScore[blockLanes] = Select(blockBits, blockScore[blockLanes], -inf)",
     ]
 
 

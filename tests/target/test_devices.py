@@ -101,8 +101,9 @@ def test_generated_files_differ_only_in_the_cores_that_there_are(tmp_path: Path)
         (project,) = finished_projects(first.on(device(name)), KernelRequest(dtypes=("float16",)))
         option = "" if name == DEFAULT_DEVICE else f" --device {name}"
         command = f"attndsl generate {first.in_commands}"
-        assert f"{command}{option} " in project.files["README.md"]  # what writes the same project again
-        made[name] = {path: text.replace(command + option, command) for path, text in project.files.items()}
+        page = " ".join(project.files["README.md"].split())
+        assert f"{command}{option} " in page  # what writes the same project again
+        made[name] = {**project.files, "README.md": page.replace(command + option, command)}
     assert made["atlas-a3"] == made[DEFAULT_DEVICE]  # families of one architecture with as many cores
     one, other = made["ascend910b1"], made[DEFAULT_DEVICE]
     assert one.keys() == other.keys()

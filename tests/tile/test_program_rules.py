@@ -91,7 +91,7 @@ def slots_differ() -> Program:
     single = next(buffer for buffer in compiled().program.buffers() if buffer.name == "newMax")
     return with_first(
         Core.AIV,
-        _alloc_of("prob"),
+        _alloc_of("score"),
         lambda item: replace(item, buffers=(*item.buffers, single)),  # type: ignore[attr-defined]
     )
 
@@ -107,7 +107,7 @@ def two_groups() -> Program:
 
 
 def slots_without_lifetime() -> Program:
-    return with_first(Core.AIV, _alloc_of("prob"), lambda item: item.body)  # type: ignore[attr-defined]
+    return with_first(Core.AIV, _alloc_of("score"), lambda item: item.body)  # type: ignore[attr-defined]
 
 
 def undefined_scalar() -> Program:
@@ -294,7 +294,7 @@ BROKEN = (
         "the instructions are of dav-2201",
     ),
     (verifier.lifetimes_share_slots, two_groups, "partial belongs to two different lifetimes"),
-    (verifier.slots_need_a_lifetime, slots_without_lifetime, "prob has 2 slots and no lifetime"),
+    (verifier.slots_need_a_lifetime, slots_without_lifetime, "score has 2 slots and no lifetime"),
     (verifier.scalars_are_defined, undefined_scalar, "scalar keys is used and defined nowhere"),
     (verifier.flags_are_uniform, flag_of_one_vector_core, "condition on subBlock"),
     (verifier.flags_are_uniform, flag_of_some_rows, "condition on rows"),

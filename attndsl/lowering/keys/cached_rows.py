@@ -34,6 +34,10 @@ class RingRows(KeySourceAdapter):
     inner: Contiguous
     size: Expr
 
+    @property
+    def wraps(self) -> bool:
+        return True
+
     def segments(
         self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:

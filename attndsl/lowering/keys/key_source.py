@@ -16,7 +16,7 @@ from attndsl.expr import Expr, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization
-from attndsl.lowering.rows.batch_extents import batch_count
+from attndsl.lowering.rows.batch_extents import batch_count, batch_scalar
 from attndsl.lowering.rows.row_segments import RowSegment, ToSegment, load_matrix
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions.cube import fractal_depth
@@ -61,6 +61,11 @@ class KeySource(ABC):
         """Scale and zero point, or None if the rows are not quantized."""
         return None
 
+    @property
+    def wraps(self) -> bool:
+        """Whether a batch row may have more rows than are stored, of which the last are kept."""
+        return False
+
     def first(self, emit: Emitter) -> Expr | None:
         """Number of the first valid row of the batch row; None where it is 0."""
         return None
@@ -97,7 +102,8 @@ class KeySource(ABC):
 
     def rows_or_all(self, emit: Emitter, valid: nodes.Node | None) -> Expr:
         """The valid rows of the batch row; all where ``valid`` is None or left out of a call."""
-        return batch_count(emit, valid, self.all_rows(emit))
+        counted = batch_scalar if self.wraps else batch_count
+        return counted(emit, valid, self.all_rows(emit))
 
     def all_rows(self, emit: Emitter) -> Expr:
         """The rows of the batch row when nothing tells how many are valid."""
@@ -123,6 +129,10 @@ class KeySourceAdapter(KeySource):
     @property
     def quantization(self) -> ChannelQuantization | None:
         return self.inner.quantization
+
+    @property
+    def wraps(self) -> bool:
+        return self.inner.wraps
 
     def capacity(self, emit: Emitter) -> Expr:
         return self.inner.capacity(emit)

@@ -27,6 +27,8 @@ from attndsl.tile.instructions import StoreRows, WithScalar
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
 _PARTIAL_ROW = Symbol("partialRow")
+_LONG_ROW = 512
+"""Channels of a row, of which the unified buffer holds few copies."""
 
 
 def may_split(context: Context) -> bool:
@@ -125,11 +127,13 @@ def _partial(context: Context) -> list[Statement]:
 
 
 def _leaving_sums(context: Context) -> Buffer:
-    """Where weighted sums leave from: with several bands of rows, which take most of the unified buffer, the
-    place of partials that arrive. That takes events of its own, of which other kernels have too few.
+    """Where weighted sums leave from.
+
+    With several bands of rows, or very long ones, which take most of the unified buffer, it is the place of
+    partials that arrive. That takes events of its own, of which other kernels have too few.
     """
     s, size = context.schedule, context.signature.padded_value_size
-    if s.max_rows > BAND_ROWS:
+    if s.max_rows > BAND_ROWS or size > _LONG_ROW:
         return vector_buffers(context).partial
     return context.in_ub("leavingOut", "float32", s.rows * size, "weighted sums of a partial", s.slots)
 

@@ -127,8 +127,18 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
     tiling.splits =
-        MaxOf(1,
-            MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, kernel.tileKeys)));
+        tiling.tasks > problem.cores
+            ? (CeilDiv(tiling.tasks * 3, problem.cores) * 10
+                <= CeilDiv(tiling.tasks, problem.cores) * 3 * 9
+                && CeilDiv(problem.S, kernel.tileKeys) >= 6
+                ? 3
+                : (CeilDiv(tiling.tasks * 2, problem.cores) * 10
+                    <= CeilDiv(tiling.tasks, problem.cores) * 2 * 9
+                    && CeilDiv(problem.S, kernel.tileKeys) >= 4
+                    ? 2
+                    : 1))
+            : MaxOf(1,
+                MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, kernel.tileKeys)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));

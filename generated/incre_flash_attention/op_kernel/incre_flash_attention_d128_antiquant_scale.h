@@ -52,38 +52,33 @@ constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kKeyRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kValueRingReadyMTE2Done = 1;  // MTE2_MTE3
-constexpr int32_t kPartialTakenMte2Mte3 = 2;  // MTE2_MTE3, partial
-constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
-constexpr int32_t kKeyScaleIoReady = 1;  // MTE2_V, keyScaleIo, valueScaleIo
-constexpr int32_t kQueryRowsReady = 2;  // MTE2_V, queryRows
-constexpr int32_t kInt8RowsReady = 3;  // MTE2_V, int8Rows
-constexpr int32_t kScoreReady = 4;  // MTE2_V, score
-constexpr int32_t kPartialReady = 5;  // MTE2_V, partial
-constexpr int32_t kPartialTakenMte2V = 6;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
-constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
-constexpr int32_t kKeyRingReadyMTE2Taken = 1;  // MTE3_MTE2
-constexpr int32_t kValueRingReadyMTE2Taken = 2;  // MTE3_MTE2
+constexpr int32_t kKeyScaleIoReady = 0;  // MTE2_V, keyScaleIo, valueScaleIo
+constexpr int32_t kQueryRowsReady = 1;  // MTE2_V, queryRows
+constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows
+constexpr int32_t kScoreReady = 3;  // MTE2_V, score
+constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kKeyRingReadyMTE2Taken = 0;  // MTE3_MTE2
+constexpr int32_t kValueRingReadyMTE2Taken = 1;  // MTE3_MTE2
 constexpr int32_t kQueryFoldedFree = 0;  // MTE3_V, queryFolded
 constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows
 constexpr int32_t kProbFree = 2;  // MTE3_V, prob
 constexpr int32_t kResultFree = 3;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum
+constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kQueryRowsFree = 0;  // V_MTE2, queryRows
 constexpr int32_t kInt8RowsFree = 1;  // V_MTE2, int8Rows
 constexpr int32_t kScoreFree = 2;  // V_MTE2, score
-constexpr int32_t kPartialFreeVMte2 = 3;  // V_MTE2, partial
+constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
 constexpr int32_t kKeyScaleIoFree = 4;  // V_MTE2, keyScaleIo, keyScale, valueScaleIo, valueScale
 constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum
-constexpr int32_t kPartialTakenVMte2 = 6;  // V_MTE2, partial
 constexpr int32_t kQueryFoldedReady = 0;  // V_MTE3, queryFolded
 constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
 constexpr int32_t kResultReady = 3;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum, partial
+constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum, leavingOut
 
 // Cross-core flags.
 constexpr uint16_t kKeyRingReady = 0;
@@ -133,6 +128,7 @@ public:
             prob_ = View<half>(ub_, kProb);
             int8Rows_ = View<int8_t>(ub_, kInt8Rows);
             partial_ = View<float>(ub_, kPartial);
+            leavingOut_ = View<float>(ub_, kLeavingOut);
             queryRows_ = View<T>(ub_, kQueryRows);
             lanes_ = View<float>(ub_, kLanes);
             queryFolded_ = View<half>(ub_, kQueryFolded);
@@ -221,9 +217,7 @@ private:
         SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
         SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
@@ -271,9 +265,7 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
@@ -288,8 +280,8 @@ private:
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = item % tiling_.splits;
-        const int64_t task = item / tiling_.splits;
+        const int64_t split = item / tiling_.tasks;
+        const int64_t task = item % tiling_.tasks;
         const int64_t headTile = task % tiling_.headTiles;
         const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
         const int64_t heads =
@@ -788,17 +780,11 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
             DataCopyPad(partial_,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
                 DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
             SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
@@ -816,9 +802,7 @@ private:
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial_,
                 chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree);
         }
     }
 
@@ -880,16 +864,8 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
                 Brcb(leavingMax_, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
                 Brcb(leavingSum_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                Adds(partial_, accumulator_[r0 * kPaddedHeadSize], float(0),
+                Adds(leavingOut_, accumulator_[r0 * kPaddedHeadSize], float(0),
                     chunk * kPaddedHeadSize);
-                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
@@ -898,12 +874,8 @@ private:
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
                 DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], partial_,
+                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], leavingOut_,
                     DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
         }
@@ -932,17 +904,11 @@ private:
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
                 DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
                 DataCopyPad(partial_,
                     partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
                     DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                     DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
@@ -969,9 +935,7 @@ private:
                 }
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_, accumulator_, partial_, chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                SetFlag<HardEvent::V_MTE2>(kPartialFree);
                 SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
@@ -1023,8 +987,8 @@ private:
     LocalTensor<T> keyScaleIo_, valueScaleIo_, queryRows_, result_;
     LocalTensor<float> keyScale_, valueScale_, queryFactor_, rowMax_, rowSum_, accumulator_;
     LocalTensor<float> channelRows_, lanes_, rowBlocks_, score_, tileStat_, newMax_, rescale_;
-    LocalTensor<float> partial_, leavingMax_, leavingSum_, mergedMax_, mergedSum_, partMax_;
-    LocalTensor<float> partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> partial_, leavingMax_, leavingSum_, leavingOut_, mergedMax_, mergedSum_;
+    LocalTensor<float> partMax_, partSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<half> queryFolded_, wideRows_, prob_;
     LocalTensor<int8_t> int8Rows_;
     LocalTensor<half> queryL1_;

@@ -52,41 +52,36 @@ constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kKeyRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kValueRingReadyMTE2Done = 1;  // MTE2_MTE3
-constexpr int32_t kPartialTakenMte2Mte3 = 2;  // MTE2_MTE3, partial
-constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
 // MTE2_V, keyScaleIo, keyOffsetIo, valueScaleIo, valueOffsetIo
-constexpr int32_t kKeyScaleIoReady = 1;
-constexpr int32_t kQueryRowsReady = 2;  // MTE2_V, queryRows
-constexpr int32_t kInt8RowsReady = 3;  // MTE2_V, int8Rows
-constexpr int32_t kScoreReady = 4;  // MTE2_V, score
-constexpr int32_t kPartialReady = 5;  // MTE2_V, partial
-constexpr int32_t kPartialTakenMte2V = 6;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
-constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
-constexpr int32_t kKeyRingReadyMTE2Taken = 1;  // MTE3_MTE2
-constexpr int32_t kValueRingReadyMTE2Taken = 2;  // MTE3_MTE2
+constexpr int32_t kKeyScaleIoReady = 0;
+constexpr int32_t kQueryRowsReady = 1;  // MTE2_V, queryRows
+constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows
+constexpr int32_t kScoreReady = 3;  // MTE2_V, score
+constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kKeyRingReadyMTE2Taken = 0;  // MTE3_MTE2
+constexpr int32_t kValueRingReadyMTE2Taken = 1;  // MTE3_MTE2
 constexpr int32_t kQueryFoldedFree = 0;  // MTE3_V, queryFolded
 constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows
 constexpr int32_t kProbFree = 2;  // MTE3_V, prob
 constexpr int32_t kResultFree = 3;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum
+constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kQueryRowsFree = 0;  // V_MTE2, queryRows
 constexpr int32_t kInt8RowsFree = 1;  // V_MTE2, int8Rows
 constexpr int32_t kScoreFree = 2;  // V_MTE2, score
-constexpr int32_t kPartialFreeVMte2 = 3;  // V_MTE2, partial
+constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
 // V_MTE2, keyScaleIo, keyScale, keyOffsetIo, keyOffset, valueScaleIo, valueScale, valueOffsetIo,
 // valueOffset
 constexpr int32_t kKeyScaleIoFree = 4;
 constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum
-constexpr int32_t kPartialTakenVMte2 = 6;  // V_MTE2, partial
 constexpr int32_t kQueryFoldedReady = 0;  // V_MTE3, queryFolded
 constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
 constexpr int32_t kResultReady = 3;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum, partial
+constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum, leavingOut
 
 // Cross-core flags.
 constexpr uint16_t kKeyRingReady = 0;
@@ -137,6 +132,7 @@ public:
             wideRows_ = View<half>(ub_, kWideRows);
             prob_ = View<half>(ub_, kProb);
             int8Rows_ = View<int8_t>(ub_, kInt8Rows);
+            leavingOut_ = View<float>(ub_, kLeavingOut);
             queryRows_ = View<T>(ub_, kQueryRows);
             lanes_ = View<float>(ub_, kLanes);
             queryFolded_ = View<half>(ub_, kQueryFolded);
@@ -230,9 +226,7 @@ private:
         SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
         SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
@@ -280,9 +274,7 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
@@ -297,8 +289,8 @@ private:
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = item % tiling_.splits;
-        const int64_t task = item / tiling_.splits;
+        const int64_t split = item / tiling_.tasks;
+        const int64_t task = item % tiling_.tasks;
         const int64_t headTile = task % tiling_.headTiles;
         const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
         const int64_t heads =
@@ -852,17 +844,11 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
             DataCopyPad(partial_,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
                 DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
             SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
@@ -880,9 +866,7 @@ private:
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial_,
                 chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree);
         }
     }
 
@@ -961,16 +945,8 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
                 Brcb(leavingMax_, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
                 Brcb(leavingSum_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                Adds(partial_, accumulator_[r0 * kPaddedHeadSize], float(0),
+                Adds(leavingOut_, accumulator_[r0 * kPaddedHeadSize], float(0),
                     chunk * kPaddedHeadSize);
-                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
@@ -979,12 +955,8 @@ private:
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
                 DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], partial_,
+                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], leavingOut_,
                     DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
         }
@@ -1013,17 +985,11 @@ private:
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
                 DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
                 DataCopyPad(partial_,
                     partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
                     DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                     DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
@@ -1050,9 +1016,7 @@ private:
                 }
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_, accumulator_, partial_, chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                SetFlag<HardEvent::V_MTE2>(kPartialFree);
                 SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
@@ -1105,8 +1069,9 @@ private:
     LocalTensor<T> keyScaleIo_, keyOffsetIo_, valueScaleIo_, valueOffsetIo_, queryRows_, result_;
     LocalTensor<float> keyScale_, keyOffset_, valueScale_, valueOffset_, queryFactor_, queryShift_;
     LocalTensor<float> rowMax_, rowSum_, accumulator_, channelRows_, lanes_, rowBlocks_, score_;
-    LocalTensor<float> tileStat_, newMax_, rescale_, partial_, leavingMax_, leavingSum_, mergedMax_;
-    LocalTensor<float> mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> tileStat_, newMax_, rescale_, partial_, leavingMax_, leavingSum_;
+    LocalTensor<float> leavingOut_, mergedMax_, mergedSum_, partMax_, partSum_, newMaxBlocks_;
+    LocalTensor<float> mergedRescale_;
     LocalTensor<half> queryFolded_, wideRows_, prob_;
     LocalTensor<int8_t> int8Rows_;
     LocalTensor<half> queryL1_;

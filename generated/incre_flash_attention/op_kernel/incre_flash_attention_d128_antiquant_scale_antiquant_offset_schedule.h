@@ -54,6 +54,7 @@ constexpr uint32_t
     kWideRowsSlot = kRowsPerWidening * 128 * 2,  // int8 rows as the cube takes them
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kInt8RowsSlot = kRowsPerWidening * 128,  // int8 rows of keys or values
+    kLeavingOutSlot = 4096,  // weighted sums of a partial
     kQueryRowsSlot = kRowsPerStep * kPaddedHeadSize * 2,  // query rows
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kQueryFoldedSlot = kRowsPerStep * 128 * 2,  // folded query rows
@@ -89,14 +90,14 @@ constexpr uint32_t
     kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
 constexpr uint32_t kAccumulator = 0, kWideRows = kAccumulator + kAccumulatorSlot,
     kProb = kWideRows + kWideRowsSlot, kInt8Rows = kProb + kProbSlot,
-    kQueryRows = kInt8Rows + kInt8RowsSlot, kLanes = kQueryRows + kQueryRowsSlot,
-    kQueryFolded = kLanes + kLanesSlot, kResult = kQueryFolded + kQueryFoldedSlot,
-    kKeyScale = kResult + kResultSlot, kKeyOffset = kKeyScale + kKeyScaleSlot,
-    kValueOffset = kKeyOffset + kKeyOffsetSlot, kScore = kValueOffset + kValueOffsetSlot,
-    kChannelRows = kScore + kScoreSlot, kPartial = kChannelRows + kChannelRowsSlot,
-    kValueScale = kPartial + kPartialSlot, kRowBlocks = kValueScale + kValueScaleSlot,
-    kKeyScaleIo = kRowBlocks + kRowBlocksSlot, kKeyOffsetIo = kKeyScaleIo + kKeyScaleIoSlot,
-    kValueScaleIo = kKeyOffsetIo + kKeyOffsetIoSlot,
+    kLeavingOut = kInt8Rows + kInt8RowsSlot, kQueryRows = kLeavingOut + kLeavingOutSlot,
+    kLanes = kQueryRows + kQueryRowsSlot, kQueryFolded = kLanes + kLanesSlot,
+    kResult = kQueryFolded + kQueryFoldedSlot, kKeyScale = kResult + kResultSlot,
+    kKeyOffset = kKeyScale + kKeyScaleSlot, kValueOffset = kKeyOffset + kKeyOffsetSlot,
+    kScore = kValueOffset + kValueOffsetSlot + 256, kChannelRows = kScore + kScoreSlot,
+    kPartial = kChannelRows + kChannelRowsSlot, kValueScale = kPartial + kPartialSlot,
+    kRowBlocks = kValueScale + kValueScaleSlot, kKeyScaleIo = kRowBlocks + kRowBlocksSlot,
+    kKeyOffsetIo = kKeyScaleIo + kKeyScaleIoSlot, kValueScaleIo = kKeyOffsetIo + kKeyOffsetIoSlot,
     kValueOffsetIo = kValueScaleIo + kValueScaleIoSlot,
     kQueryFactor = kValueOffsetIo + kValueOffsetIoSlot,
     kQueryShift = kQueryFactor + kQueryFactorSlot, kRowMax = kQueryShift + kQueryShiftSlot,

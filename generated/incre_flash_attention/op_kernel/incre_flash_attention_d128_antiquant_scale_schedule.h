@@ -54,6 +54,7 @@ constexpr uint32_t
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kInt8RowsSlot = kRowsPerWidening * 128,  // int8 rows of keys or values
     kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sum of one tile or split
+    kLeavingOutSlot = 4096,  // weighted sums of a partial
     kQueryRowsSlot = kRowsPerStep * kPaddedHeadSize * 2,  // query rows
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kQueryFoldedSlot = kRowsPerStep * 128 * 2,  // folded query rows
@@ -83,20 +84,20 @@ constexpr uint32_t
     kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
 constexpr uint32_t kWideRows = 0, kProb = kWideRows + kWideRowsSlot, kInt8Rows = kProb + kProbSlot,
-    kPartial = kInt8Rows + kInt8RowsSlot, kQueryRows = kPartial + kPartialSlot,
-    kLanes = kQueryRows + kQueryRowsSlot, kQueryFolded = kLanes + kLanesSlot,
-    kResult = kQueryFolded + kQueryFoldedSlot, kKeyScale = kResult + kResultSlot,
-    kValueScale = kKeyScale + kKeyScaleSlot, kAccumulator = kValueScale + kValueScaleSlot,
-    kScore = kAccumulator + kAccumulatorSlot, kChannelRows = kScore + kScoreSlot,
-    kRowBlocks = kChannelRows + kChannelRowsSlot, kKeyScaleIo = kRowBlocks + kRowBlocksSlot,
-    kValueScaleIo = kKeyScaleIo + kKeyScaleIoSlot, kQueryFactor = kValueScaleIo + kValueScaleIoSlot,
-    kRowMax = kQueryFactor + kQueryFactorSlot, kRowSum = kRowMax + kRowMaxSlot,
-    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
-    kRescale = kNewMax + kNewMaxSlot, kLeavingMax = kRescale + kRescaleSlot,
-    kLeavingSum = kLeavingMax + kLeavingMaxSlot, kMergedMax = kLeavingSum + kLeavingSumSlot,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
-    kPartSum = kPartMax + kPartMaxSlot, kNewMaxBlocks = kPartSum + kPartSumSlot,
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kPartial = kInt8Rows + kInt8RowsSlot, kLeavingOut = kPartial + kPartialSlot,
+    kQueryRows = kLeavingOut + kLeavingOutSlot, kLanes = kQueryRows + kQueryRowsSlot,
+    kQueryFolded = kLanes + kLanesSlot, kResult = kQueryFolded + kQueryFoldedSlot,
+    kKeyScale = kResult + kResultSlot, kValueScale = kKeyScale + kKeyScaleSlot,
+    kAccumulator = kValueScale + kValueScaleSlot + 256, kScore = kAccumulator + kAccumulatorSlot,
+    kChannelRows = kScore + kScoreSlot, kRowBlocks = kChannelRows + kChannelRowsSlot,
+    kKeyScaleIo = kRowBlocks + kRowBlocksSlot, kValueScaleIo = kKeyScaleIo + kKeyScaleIoSlot,
+    kQueryFactor = kValueScaleIo + kValueScaleIoSlot, kRowMax = kQueryFactor + kQueryFactorSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
+    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
+    kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + kLeavingMaxSlot,
+    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + kPartMaxSlot,
+    kNewMaxBlocks = kPartSum + kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1

@@ -51,29 +51,25 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial
-constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
-constexpr int32_t kScoreReady = 1;  // MTE2_V, score
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial
-constexpr int32_t kFactorRowsReady = 3;  // MTE2_V, factorRows
-constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
-constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
-constexpr int32_t kProbRingReadyMTE2Taken = 1;  // MTE3_MTE2
+constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
+constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
+constexpr int32_t kFactorRowsReady = 4;  // MTE2_V, factorRows: one id a slot
+constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
-constexpr int32_t kResultFree = 1;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 2;  // MTE3_V, leavingMax, leavingSum
+constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
+constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
-constexpr int32_t kScoreFree = 0;  // V_MTE2, score
-constexpr int32_t kPartialFreeVMte2 = 1;  // V_MTE2, partial
-constexpr int32_t kFactorRowsFree = 2;  // V_MTE2, factorRows
-constexpr int32_t kPartMaxFree = 3;  // V_MTE2, partMax, partSum
-constexpr int32_t kPartialTakenVMte2 = 4;  // V_MTE2, partial
+constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
+constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kFactorRowsFree = 4;  // V_MTE2, factorRows: one id a slot
+constexpr int32_t kPartMaxFree = 6;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
-constexpr int32_t kResultReady = 1;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 2;  // V_MTE3, leavingMax, leavingSum, partial
+constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
+// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kLeavingMaxReady = 3;
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -111,23 +107,15 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            score_ = View<float>(ub_, kScore);
             accumulator_ = View<float>(ub_, kAccumulator);
             prob_ = View<T>(ub_, kProb);
             lanes_ = View<float>(ub_, kLanes);
             resultHalf_ = View<half>(ub_, kResultHalf);
-            result_ = View<int8_t>(ub_, kResult);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
-            leavingMax_ = View<float>(ub_, kLeavingMax);
-            leavingSum_ = View<float>(ub_, kLeavingSum);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
-            partial_ = View<float>(ub_, kPartial);
-            factorRows_ = View<float>(ub_, kFactorRows);
-            partMax_ = View<float>(ub_, kPartMax);
-            partSum_ = View<float>(ub_, kPartSum);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
@@ -201,14 +189,14 @@ private:
     __aicore__ inline void RunVector()
     {
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        SetFlag<HardEvent::V_MTE2>(kFactorRowsFree);
-        SetFlag<HardEvent::MTE3_V>(kResultFree);
-        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kFactorRowsFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -249,14 +237,14 @@ private:
             MergePartials();
         }
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        WaitFlag<HardEvent::V_MTE2>(kFactorRowsFree);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree);
-        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kFactorRowsFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
@@ -268,8 +256,8 @@ private:
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work % tiling_.splits;
-        const int64_t task = work / tiling_.splits;
+        const int64_t split = work / tiling_.tasks;
+        const int64_t task = work % tiling_.tasks;
         const int64_t headTile = task % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
         const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -494,23 +482,24 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-            DataCopyPad(score_,
+            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            DataCopyPad(score,
                 scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                 DataCopyPadExtParams<float>());
-            SetFlag<HardEvent::MTE2_V>(kScoreReady);
+            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * scale_value  (incre_flash_attention.py:168)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady);
-            Muls(score_, score_, float(tiling_.scaleValue), span);
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            Muls(score, score, float(tiling_.scaleValue), span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
                         chunk, 1, kTileKeys / 8);
                 }
             }
@@ -520,7 +509,7 @@ private:
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
+                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
                     kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
@@ -541,31 +530,31 @@ private:
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                 for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
                     const int64_t groupRows = MinOf(8, chunk - r8);
-                    Sub(score_[c0 + r8 * kTileKeys], score_[c0 + r8 * kTileKeys],
+                    Sub(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
                         rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
                         groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
                 }
             }
             PipeBarrier<PIPE_V>();
-            Exp(score_, score_, span);
+            Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
                         kTileKeys / 8);
                 }
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * 8 > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
+                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
                     kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
@@ -579,7 +568,7 @@ private:
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score_, RoundMode::CAST_RINT, span);
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetFlag<HardEvent::V_MTE3>(kProbReady);
             WaitFlag<HardEvent::V_MTE3>(kProbReady);
             DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
@@ -587,7 +576,8 @@ private:
                 DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
                     (kTileKeys - keys) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kProbFree);
-            SetFlag<HardEvent::V_MTE2>(kScoreFree);
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            scoreSlot_ ^= 1;
         }
         if (rows <= 0) {
             SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
@@ -611,18 +601,13 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            DataCopyPad(partial_,
+            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            DataCopyPad(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
                 DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady);
+            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
                 Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
@@ -639,13 +624,12 @@ private:
                         BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
                 }
             }
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial_,
+            Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
                 chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            partialSlot_ ^= 1;
         }
     }
 
@@ -685,18 +669,21 @@ private:
                     Muls(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize],
                         float(quantScale2Gm_.GetValue(0)), chunk * kPaddedHeadSize);
                 } else {
-                    WaitFlag<HardEvent::V_MTE2>(kFactorRowsFree);
-                    DataCopyPad(factorRows_, quantScale2Gm_[head * tiling_.quantScale2StrideN],
+                    auto factorRows =
+                        View<float>(ub_, kFactorRows + factorRowsSlot_ * kFactorRowsSlot);
+                    WaitFlag<HardEvent::V_MTE2>(kFactorRowsFree + factorRowsSlot_);
+                    DataCopyPad(factorRows, quantScale2Gm_[head * tiling_.quantScale2StrideN],
                         DataCopyExtParams(chunk, tiling_.headDim * 4,
                             (tiling_.quantScale2StrideN - tiling_.headDim) * 4,
                             (kPaddedHeadSize - RoundUp(tiling_.headDim, 8)) / 8, 0),
                         DataCopyPadExtParams<float>());
-                    SetFlag<HardEvent::MTE2_V>(kFactorRowsReady);
-                    WaitFlag<HardEvent::MTE2_V>(kFactorRowsReady);
+                    SetFlag<HardEvent::MTE2_V>(kFactorRowsReady + factorRowsSlot_);
+                    WaitFlag<HardEvent::MTE2_V>(kFactorRowsReady + factorRowsSlot_);
                     PipeBarrier<PIPE_V>();
                     Mul(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize],
-                        factorRows_, chunk * kPaddedHeadSize);
-                    SetFlag<HardEvent::V_MTE2>(kFactorRowsFree);
+                        factorRows, chunk * kPaddedHeadSize);
+                    SetFlag<HardEvent::V_MTE2>(kFactorRowsFree + factorRowsSlot_);
+                    factorRowsSlot_ ^= 1;
                 }
                 PipeBarrier<PIPE_V>();
                 Cast(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize],
@@ -707,57 +694,51 @@ private:
                 PipeBarrier<PIPE_V>();
                 Mins(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize],
                     float(127.0f), chunk * kPaddedHeadSize);
+                auto result = View<int8_t>(ub_, kResult + resultSlot_ * kResultSlot);
                 PipeBarrier<PIPE_V>();
                 Cast(resultHalf_, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
                     chunk * kPaddedHeadSize);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result_, resultHalf_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady);
+                Cast(result, resultHalf_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
+                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
-                    result_,
+                    result,
                     DataCopyExtParams(chunk, tiling_.headDim,
                         (kPaddedHeadSize - RoundUp(tiling_.headDim, 32)) / 32,
                         tiling_.attentionOutStrideN - tiling_.headDim, 0));
-                SetFlag<HardEvent::MTE3_V>(kResultFree);
+                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                resultSlot_ ^= 1;
             }
         } else {
             PipeBarrier<PIPE_V>();
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
-                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-                Brcb(leavingMax_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
+                auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
+                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                Brcb(leavingSum_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                Adds(partial_, accumulator_[r0 * kPaddedHeadSize], float(0),
+                Adds(leavingOut, accumulator_[r0 * kPaddedHeadSize], float(0),
                     chunk * kPaddedHeadSize);
-                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
-                DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_,
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
+                DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
                     DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], partial_,
+                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], leavingOut,
                     DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                leavingMaxSlot_ ^= 1;
             }
         }
     }
@@ -780,52 +761,55 @@ private:
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-                DataCopyPad(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                DataCopyPad(partial_,
-                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
-                    DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                Sub(partMax_, partMax_, newMaxBlocks_, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                Exp(partMax_, partMax_, chunk * 8);
-                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                Mul(partSum_, partSum_, partMax_, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
+                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
+                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                {
+                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    DataCopyPad(partial,
+                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                        DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                    Exp(partMax, partMax, chunk * 8);
+                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                    Mul(partSum, partSum, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
+                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
+                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
+                                1));
+                    }
+                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
+                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
+                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
+                                1));
+                    }
+                    PipeBarrier<PIPE_V>();
+                    Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
+                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    partialSlot_ ^= 1;
                 }
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    Mul(partial_[d0], partial_[d0], partMax_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial_, chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
+                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
@@ -841,17 +825,19 @@ private:
                 Muls(accumulator_, accumulator_, float(quantScale2Gm_.GetValue(0)),
                     chunk * kPaddedHeadSize);
             } else {
-                WaitFlag<HardEvent::V_MTE2>(kFactorRowsFree);
-                DataCopyPad(factorRows_, quantScale2Gm_[head * tiling_.quantScale2StrideN],
+                auto factorRows = View<float>(ub_, kFactorRows + factorRowsSlot_ * kFactorRowsSlot);
+                WaitFlag<HardEvent::V_MTE2>(kFactorRowsFree + factorRowsSlot_);
+                DataCopyPad(factorRows, quantScale2Gm_[head * tiling_.quantScale2StrideN],
                     DataCopyExtParams(chunk, tiling_.headDim * 4,
                         (tiling_.quantScale2StrideN - tiling_.headDim) * 4,
                         (kPaddedHeadSize - RoundUp(tiling_.headDim, 8)) / 8, 0),
                     DataCopyPadExtParams<float>());
-                SetFlag<HardEvent::MTE2_V>(kFactorRowsReady);
-                WaitFlag<HardEvent::MTE2_V>(kFactorRowsReady);
+                SetFlag<HardEvent::MTE2_V>(kFactorRowsReady + factorRowsSlot_);
+                WaitFlag<HardEvent::MTE2_V>(kFactorRowsReady + factorRowsSlot_);
                 PipeBarrier<PIPE_V>();
-                Mul(accumulator_, accumulator_, factorRows_, chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE2>(kFactorRowsFree);
+                Mul(accumulator_, accumulator_, factorRows, chunk * kPaddedHeadSize);
+                SetFlag<HardEvent::V_MTE2>(kFactorRowsFree + factorRowsSlot_);
+                factorRowsSlot_ ^= 1;
             }
             PipeBarrier<PIPE_V>();
             Cast(accumulator_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
@@ -859,20 +845,22 @@ private:
             Maxs(accumulator_, accumulator_, float(-128.0f), chunk * kPaddedHeadSize);
             PipeBarrier<PIPE_V>();
             Mins(accumulator_, accumulator_, float(127.0f), chunk * kPaddedHeadSize);
+            auto result = View<int8_t>(ub_, kResult + resultSlot_ * kResultSlot);
             PipeBarrier<PIPE_V>();
             Cast(resultHalf_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
-            Cast(result_, resultHalf_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE3>(kResultReady);
-            WaitFlag<HardEvent::V_MTE3>(kResultReady);
+            Cast(result, resultHalf_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
+            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
                 + head * tiling_.attentionOutStrideN],
-                result_,
+                result,
                 DataCopyExtParams(chunk, tiling_.headDim,
                     (kPaddedHeadSize - RoundUp(tiling_.headDim, 32)) / 32,
                     tiling_.attentionOutStrideN - tiling_.headDim, 0));
-            SetFlag<HardEvent::MTE3_V>(kResultFree);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            resultSlot_ ^= 1;
         }
     }
 
@@ -880,7 +868,8 @@ private:
 
     // Next slot of each lifetime
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
-    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
+    uint32_t factorRowsSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
 
     // The steps and items that have begun, and the scalars of the last steps
     int64_t stepsBegun_ = 0;
@@ -909,11 +898,9 @@ private:
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, score_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
-    LocalTensor<float> accumulator_, partial_, factorRows_, leavingMax_, leavingSum_, mergedMax_;
-    LocalTensor<float> mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
+    LocalTensor<float> accumulator_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;
-    LocalTensor<int8_t> result_;
     LocalTensor<half> resultHalf_;
 };
 

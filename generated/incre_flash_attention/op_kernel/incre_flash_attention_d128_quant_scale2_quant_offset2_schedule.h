@@ -14,7 +14,7 @@ constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 1, split_kv auto (spec), cores auto (spec).
+// Options that are no constants: slots 2, split_kv auto (spec), cores auto (spec).
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
@@ -48,38 +48,43 @@ static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,  // scores of the rows, then exp(score - max)
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kLeavingOutSlot = 8192,  // 2 slots: weighted sums of a partial
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    // 2 slots: finished rows in the dtype of the result
+    kResultSlot = kRowsPerStep * kPaddedHeadSize,
     kResultHalfSlot = kRowsPerStep * kPaddedHeadSize * 2,  // integer-valued results in fp16
-    kResultSlot = kRowsPerStep * kPaddedHeadSize,  // finished rows in the dtype of the result
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // row maxima of a partial, one block a row
-    kLeavingSumSlot = kRowsPerStep * 8 * 4,  // row sums of a partial, one block a row
+    kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
+    kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
     kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
     kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
     kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
-    kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sum of one tile or split
-    kFactorRowsSlot = kRowsPerStep * kPaddedHeadSize * 4,  // a factor of the rows
-    kPartMaxSlot = kRowsPerStep * 8 * 4,  // row maximum of one partial, then exp(it - new max)
-    kPartSumSlot = kRowsPerStep * 8 * 4,  // row sum of one partial
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,
+    kFactorRowsSlot = kRowsPerStep * kPaddedHeadSize * 4,  // 2 slots: a factor of the rows
+    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kPartMaxSlot = kRowsPerStep * 8 * 4,
+    kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4;  // exp(old max - new max) of the tiles in flight
-constexpr uint32_t kScore = 0, kAccumulator = kScore + kScoreSlot,
-    kProb = kAccumulator + kAccumulatorSlot, kLanes = kProb + kProbSlot,
-    kResultHalf = kLanes + kLanesSlot, kResult = kResultHalf + kResultHalfSlot,
-    kRowBlocks = kResult + kResultSlot, kLeavingMax = kRowBlocks + kRowBlocksSlot,
-    kLeavingSum = kLeavingMax + kLeavingMaxSlot, kMergedMax = kLeavingSum + kLeavingSumSlot,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kNewMaxBlocks = kMergedSum + kMergedSumSlot,
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kPartial = kMergedRescale + kMergedRescaleSlot, kFactorRows = kPartial + kPartialSlot,
-    kPartMax = kFactorRows + kFactorRowsSlot, kPartSum = kPartMax + kPartMaxSlot,
-    kRowMax = kPartSum + kPartSumSlot, kRowSum = kRowMax + kRowMaxSlot,
+constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
+    kProb = kAccumulator + kAccumulatorSlot, kLeavingOut = kProb + kProbSlot,
+    kLanes = kLeavingOut + 2 * kLeavingOutSlot, kResult = kLanes + kLanesSlot,
+    kResultHalf = kResult + 2 * kResultSlot, kRowBlocks = kResultHalf + kResultHalfSlot,
+    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
+    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kFactorRows = kPartial + 2 * kPartialSlot,
+    kPartMax = kFactorRows + 2 * kFactorRowsSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
+    kRowMax = kPartSum + 2 * kPartSumSlot, kRowSum = kRowMax + kRowMaxSlot,
     kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
     kRescale = kNewMax + kNewMaxSlot, kUbEnd = kRescale + kRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");

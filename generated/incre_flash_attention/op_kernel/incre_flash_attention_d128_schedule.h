@@ -51,6 +51,7 @@ constexpr uint32_t
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kLeavingOutSlot = 8192,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
@@ -72,12 +73,13 @@ constexpr uint32_t
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4;  // exp(old max - new max) of the tiles in flight
 constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
-    kProb = kAccumulator + kAccumulatorSlot, kResult = kProb + kProbSlot,
-    kLanes = kResult + 2 * kResultSlot, kRowBlocks = kLanes + kLanesSlot,
-    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
-    kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kPartial = kMergedRescale + kMergedRescaleSlot, kPartMax = kPartial + 2 * kPartialSlot,
+    kProb = kAccumulator + kAccumulatorSlot, kLeavingOut = kProb + kProbSlot,
+    kResult = kLeavingOut + 2 * kLeavingOutSlot, kLanes = kResult + 2 * kResultSlot,
+    kRowBlocks = kLanes + kLanesSlot, kLeavingMax = kRowBlocks + kRowBlocksSlot,
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kMergedMax = kLeavingSum + 2 * kLeavingSumSlot,
+    kMergedSum = kMergedMax + kMergedMaxSlot, kNewMaxBlocks = kMergedSum + kMergedSumSlot,
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartMax = kPartial + 2 * kPartialSlot,
     kPartSum = kPartMax + 2 * kPartMaxSlot, kRowMax = kPartSum + 2 * kPartSumSlot,
     kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,

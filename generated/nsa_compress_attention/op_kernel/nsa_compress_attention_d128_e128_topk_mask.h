@@ -271,8 +271,8 @@ private:
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = item % tiling_.splits;
-        const int64_t task = item / tiling_.splits;
+        const int64_t split = item / tiling_.tasks;
+        const int64_t task = item % tiling_.tasks;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;

@@ -76,8 +76,19 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     tiling.rowsPerTaskKey = tiling.headsPerTask;
     tiling.tasksKey = problem.B * tiling.kvHeads * tiling.headTiles;
     tiling.splitsKey =
-        MaxOf(1,
-            MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), CeilDiv(problem.S1, kernel.tileKeys)));
+        tiling.tasksKey > problem.cores
+            ? (CeilDiv(tiling.tasksKey * 3, problem.cores) * 10
+                <= CeilDiv(tiling.tasksKey, problem.cores) * 3 * 9
+                && CeilDiv(problem.S1, kernel.tileKeys) >= 6
+                ? 3
+                : (CeilDiv(tiling.tasksKey * 2, problem.cores) * 10
+                    <= CeilDiv(tiling.tasksKey, problem.cores) * 2 * 9
+                    && CeilDiv(problem.S1, kernel.tileKeys) >= 4
+                    ? 2
+                    : 1))
+            : MaxOf(1,
+                MinOf(problem.cores / MaxOf(tiling.tasksKey, 1),
+                    CeilDiv(problem.S1, kernel.tileKeys)));
     tiling.itemsKey = tiling.tasksKey * tiling.splitsKey;
     tiling.rowTotal = problem.B * problem.headNum;
     tiling.batchRows = problem.B;
@@ -86,9 +97,19 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     tiling.rowsPerTaskKeyShare = tiling.headsPerTask * tiling.membersPerTask;
     tiling.tasksKeyShare = problem.BS * tiling.kvHeads * tiling.headTiles * tiling.memberTiles;
     tiling.splitsKeyShare =
-        MaxOf(1,
-            MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1),
-                CeilDiv(problem.S2, kernel.tileKeys)));
+        tiling.tasksKeyShare > problem.cores
+            ? (CeilDiv(tiling.tasksKeyShare * 3, problem.cores) * 10
+                <= CeilDiv(tiling.tasksKeyShare, problem.cores) * 3 * 9
+                && CeilDiv(problem.S2, kernel.tileKeys) >= 6
+                ? 3
+                : (CeilDiv(tiling.tasksKeyShare * 2, problem.cores) * 10
+                    <= CeilDiv(tiling.tasksKeyShare, problem.cores) * 2 * 9
+                    && CeilDiv(problem.S2, kernel.tileKeys) >= 4
+                    ? 2
+                    : 1))
+            : MaxOf(1,
+                MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1),
+                    CeilDiv(problem.S2, kernel.tileKeys)));
     tiling.itemsKeyShare = tiling.tasksKeyShare * tiling.splitsKeyShare;
     tiling.blocks =
         MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));

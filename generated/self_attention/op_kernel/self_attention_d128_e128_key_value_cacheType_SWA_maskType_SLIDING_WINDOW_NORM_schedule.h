@@ -15,7 +15,7 @@ constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, p
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 1, split_kv auto, cores auto.
+// Options that are no constants: slots 2, split_kv auto, cores auto.
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
@@ -50,43 +50,49 @@ static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole hea
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     kQueryWideSlot = 16384,  // the part in fp32
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,  // scores of the rows, then exp(score - max)
     kQueryPartSlot = 8192,  // a part of the queries
     kQueryScaledSlot = 8192,  // the part scaled
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kLeavingOutSlot = 4096,  // 2 slots: weighted sums of a partial
+    // 2 slots: finished rows in the dtype of the result
+    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,  // finished rows in the dtype of the result
     kNewKeySlot = kRowsPerStep * kPaddedHeadSize * 2,  // new rows
     kNewValueSlot = kRowsPerStep * kPaddedValueSize * 2,  // new rows
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // row maxima of a partial, one block a row
-    kLeavingSumSlot = kRowsPerStep * 8 * 4,  // row sums of a partial, one block a row
+    kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
+    kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
     kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
     kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
-    kPartMaxSlot = kRowsPerStep * 8 * 4,  // row maximum of one partial, then exp(it - new max)
-    kPartSumSlot = kRowsPerStep * 8 * 4,  // row sum of one partial
+    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kPartMaxSlot = kRowsPerStep * 8 * 4,
+    kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
     kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
-constexpr uint32_t kAccumulator = 0, kQueryWide = kAccumulator + kAccumulatorSlot,
-    kScore = kQueryWide + kQueryWideSlot, kQueryPart = kScore + kScoreSlot,
+constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
+    kQueryWide = kAccumulator + kAccumulatorSlot, kQueryPart = kQueryWide + kQueryWideSlot,
     kQueryScaled = kQueryPart + kQueryPartSlot, kProb = kQueryScaled + kQueryScaledSlot,
-    kLanes = kProb + kProbSlot, kResult = kLanes + kLanesSlot, kNewKey = kResult + kResultSlot,
+    kLeavingOut = kProb + kProbSlot, kResult = kLeavingOut + 2 * kLeavingOutSlot,
+    kLanes = kResult + 2 * kResultSlot, kNewKey = kLanes + kLanesSlot,
     kNewValue = kNewKey + kNewKeySlot, kRowBlocks = kNewValue + kNewValueSlot,
-    kPartial = kRowBlocks + kRowBlocksSlot, kRowMax = kPartial + kPartialSlot,
+    kPartial = kRowBlocks + kRowBlocksSlot + 256, kRowMax = kPartial + 2 * kPartialSlot,
     kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
-    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + kPartMaxSlot,
-    kNewMaxBlocks = kPartSum + kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
+    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
+    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1

@@ -53,36 +53,32 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial
-constexpr int32_t kNewKeyReady = 2;  // MTE2_MTE3, newKey
-constexpr int32_t kNewValueReady = 3;  // MTE2_MTE3, newValue
-constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
-constexpr int32_t kQueryPartReady = 1;  // MTE2_V, queryPart
-constexpr int32_t kScoreReady = 2;  // MTE2_V, score
-constexpr int32_t kPartialReady = 3;  // MTE2_V, partial
-constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
-constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
-constexpr int32_t kNewKeyFree = 1;  // MTE3_MTE2, newKey
-constexpr int32_t kNewValueFree = 2;  // MTE3_MTE2, newValue
-constexpr int32_t kProbRingReadyMTE2Taken = 3;  // MTE3_MTE2
+constexpr int32_t kNewKeyReady = 1;  // MTE2_MTE3, newKey
+constexpr int32_t kNewValueReady = 2;  // MTE2_MTE3, newValue
+constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
+constexpr int32_t kScoreReady = 1;  // MTE2_V, score: one id a slot
+constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kNewKeyFree = 0;  // MTE3_MTE2, newKey
+constexpr int32_t kNewValueFree = 1;  // MTE3_MTE2, newValue
+constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
 constexpr int32_t kProbFree = 1;  // MTE3_V, prob
-constexpr int32_t kResultFree = 2;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum
+constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
+constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
-constexpr int32_t kScoreFree = 1;  // V_MTE2, score
-constexpr int32_t kPartialFreeVMte2 = 2;  // V_MTE2, partial
-constexpr int32_t kPartMaxFree = 3;  // V_MTE2, partMax, partSum
-constexpr int32_t kPartialTakenVMte2 = 4;  // V_MTE2, partial
+constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id a slot
+constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
 constexpr int32_t kProbReady = 1;  // V_MTE3, prob
-constexpr int32_t kResultReady = 2;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum, partial
-constexpr int32_t kZeroRowsReady = 4;  // V_MTE3, zeroRows
+constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
+// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kLeavingMaxReady = 4;
+constexpr int32_t kZeroRowsReady = 6;  // V_MTE3, zeroRows
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -128,29 +124,22 @@ public:
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
             queryWide_ = View<float>(ub_, kQueryWide);
-            score_ = View<float>(ub_, kScore);
             queryPart_ = View<T>(ub_, kQueryPart);
             queryScaled_ = View<T>(ub_, kQueryScaled);
             prob_ = View<T>(ub_, kProb);
             zeroWide_ = View<float>(ub_, kZeroWide);
             lanes_ = View<float>(ub_, kLanes);
-            result_ = View<T>(ub_, kResult);
             zeroRows_ = View<T>(ub_, kZeroRows);
             newKey_ = View<T>(ub_, kNewKey);
             newValue_ = View<T>(ub_, kNewValue);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
-            partial_ = View<float>(ub_, kPartial);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            leavingMax_ = View<float>(ub_, kLeavingMax);
-            leavingSum_ = View<float>(ub_, kLeavingSum);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
-            partMax_ = View<float>(ub_, kPartMax);
-            partSum_ = View<float>(ub_, kPartSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
         }
@@ -230,13 +219,13 @@ private:
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        SetFlag<HardEvent::MTE3_V>(kResultFree);
-        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
         SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
         ScaleQuery();
@@ -287,13 +276,13 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree);
-        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
         WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
     }
@@ -308,8 +297,8 @@ private:
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work % tiling_.splits;
-        const int64_t task = work / tiling_.splits;
+        const int64_t split = work / tiling_.tasks;
+        const int64_t task = work % tiling_.tasks;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -705,23 +694,24 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-            DataCopyPad(score_,
+            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            DataCopyPad(score,
                 scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                 DataCopyPadExtParams<float>());
-            SetFlag<HardEvent::MTE2_V>(kScoreReady);
+            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (self_attention.py:252)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady);
-            Muls(score_, score_, float(tiling_.qkScale), span);
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            Muls(score, score, float(tiling_.qkScale), span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
                         chunk, 1, kTileKeys / 8);
                 }
             }
@@ -731,7 +721,7 @@ private:
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
+                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
                     kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
@@ -750,30 +740,30 @@ private:
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
-            Exp(score_, score_, span);
+            Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
                         kTileKeys / 8);
                 }
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * 8 > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
+                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
                     kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
@@ -787,7 +777,7 @@ private:
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score_, RoundMode::CAST_RINT, span);
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetFlag<HardEvent::V_MTE3>(kProbReady);
             WaitFlag<HardEvent::V_MTE3>(kProbReady);
             DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
@@ -795,7 +785,8 @@ private:
                 DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
                     (kTileKeys - keys) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kProbFree);
-            SetFlag<HardEvent::V_MTE2>(kScoreFree);
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            scoreSlot_ ^= 1;
         }
         if (rows <= 0) {
             SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
@@ -821,18 +812,13 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            DataCopyPad(partial_,
+            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            DataCopyPad(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady);
+            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
                 Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
@@ -845,13 +831,12 @@ private:
                     rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial_,
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            partialSlot_ ^= 1;
         }
     }
 
@@ -878,18 +863,19 @@ private:
                         rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady);
+                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     DataCopyPad(outputGm_[batch * tiling_.outputStrideB
                         + head * tiling_.outputStrideN + queryIndex * tiling_.outputStrideQ],
-                        result_,
+                        result,
                         DataCopyExtParams(chunk, tiling_.valueDim * 2,
                             (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                             (tiling_.outputStrideQ - tiling_.valueDim) * 2, 0));
@@ -899,44 +885,40 @@ private:
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(outputGm_[batch * tiling_.outputStrideB
                             + head * tiling_.outputStrideN + queryIndex * tiling_.outputStrideQ],
-                            result_[row * kPaddedValueSize],
+                            result[row * kPaddedValueSize],
                             DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
                     }
                 }
-                SetFlag<HardEvent::MTE3_V>(kResultFree);
+                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                resultSlot_ ^= 1;
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+                auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
+                auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
+                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                Brcb(leavingSum_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                Adds(partial_, accumulator_[r0 * kPaddedValueSize], float(0),
+                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
                     chunk * kPaddedValueSize);
-                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     const int64_t partialRow =
                         split * tiling_.rowTotal
                             + (batch * tiling_.qRows + queryIndex) * tiling_.queryHeads + head;
-                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_,
+                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
+                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
                         DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], partial_,
+                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], leavingOut,
                         DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
                             (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
                 } else {
@@ -946,20 +928,17 @@ private:
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (batch * tiling_.qRows + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_[row * 8],
+                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_[row * 8],
+                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
                             DataCopyExtParams(1, 32, 0, 0, 0));
                         DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                            partial_[row * kPaddedValueSize],
+                            leavingOut[row * kPaddedValueSize],
                             DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
                     }
                 }
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                leavingMaxSlot_ ^= 1;
             }
         }
     }
@@ -984,56 +963,58 @@ private:
                 PipeBarrier<PIPE_V>();
                 Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
                 for (int64_t part = 0; part < tiling_.splits; ++part) {
-                    WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-                    DataCopyPad(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                    DataCopyPad(partial_,
-                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                        DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                    SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                    Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                    Sub(partMax_, partMax_, newMaxBlocks_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                    Exp(partMax_, partMax_, chunk * 8);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                    Mul(partSum_, partSum_, partMax_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
+                    auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
+                    auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
+                    WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                    {
+                        auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                        DataCopyPad(partMax,
+                            partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                            DataCopyPadExtParams<float>());
+                        DataCopyPad(partSum,
+                            partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                            DataCopyPadExtParams<float>());
+                        WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                        DataCopyPad(partial,
+                            partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                            DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
+                            DataCopyPadExtParams<float>());
+                        SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                        // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                        WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                        Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                        PipeBarrier<PIPE_V>();
+                        Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                        Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                        PipeBarrier<PIPE_V>();
+                        Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                        Exp(partMax, partMax, chunk * 8);
+                        Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                        PipeBarrier<PIPE_V>();
+                        Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                        Mul(partSum, partSum, partMax, chunk * 8);
+                        PipeBarrier<PIPE_V>();
+                        Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                        for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                            Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes,
+                                chunk,
+                                BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8,
+                                    kPaddedValueSize / 8, 1));
+                        }
+                        for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                            Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
+                                BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8,
+                                    kPaddedValueSize / 8, 1));
+                        }
+                        PipeBarrier<PIPE_V>();
+                        Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                        SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                        partialSlot_ ^= 1;
                     }
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(partial_[d0], partial_[d0], partMax_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
-                    PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial_, chunk * kPaddedValueSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                    SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
+                    SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                    partMaxSlot_ ^= 1;
                 }
                 // result = accumulator / sum; a row without keys has sum 0 and gives zeros
                 Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
@@ -1042,18 +1023,20 @@ private:
                     Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
-                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady);
+                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(outputGm_[batch * tiling_.outputStrideB
                     + head * tiling_.outputStrideN + queryIndex * tiling_.outputStrideQ],
-                    result_,
+                    result,
                     DataCopyExtParams(chunk, tiling_.valueDim * 2,
                         (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
                         (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kResultFree);
+                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                resultSlot_ ^= 1;
             }
         }
     }
@@ -1163,7 +1146,8 @@ private:
 
     // Next slot of each lifetime
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
-    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
+    uint32_t resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
@@ -1201,10 +1185,10 @@ private:
     GlobalTensor<T> scaledQueryGm_;  // scaled query
 
     // On-chip buffers with a single slot
-    LocalTensor<T> queryPart_, queryScaled_, prob_, result_, zeroRows_, newKey_, newValue_;
-    LocalTensor<float> queryWide_, rowMax_, rowSum_, score_, lanes_, rowBlocks_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, accumulator_, partial_, leavingMax_, leavingSum_, mergedMax_;
-    LocalTensor<float> mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_, zeroWide_;
+    LocalTensor<T> queryPart_, queryScaled_, prob_, zeroRows_, newKey_, newValue_;
+    LocalTensor<float> queryWide_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_;
+    LocalTensor<float> rescale_, accumulator_, mergedMax_, mergedSum_, newMaxBlocks_;
+    LocalTensor<float> mergedRescale_, zeroWide_;
 };
 
 }  // namespace self_attention_d128_e128_key_value_query_padded

@@ -232,14 +232,16 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     if (kernel.queriesPerTaskForm == 0) {
         tiling.queriesPerTask =
-            CeilDiv(
-                problem.batch * problem.kvHeads * CeilDiv(problem.qRows,
-                    MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))),
-                problem.cores) * MaxOf(1,
-                128 / MaxOf(tiling.headsPerTask,
-                    1)) * 9 < CeilDiv(problem.batch * problem.kvHeads * CeilDiv(problem.qRows,
-                    MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))),
-                problem.cores) * MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1)) * 8
+            (problem.batch * problem.kvHeads
+                * CeilDiv(problem.qRows, MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1)))
+                < problem.cores
+                || CeilDiv(problem.batch * problem.kvHeads
+                    * CeilDiv(problem.qRows, MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))),
+                    problem.cores) * MaxOf(1,
+                    128 / MaxOf(tiling.headsPerTask,
+                        1)) * 9 < CeilDiv(problem.batch * problem.kvHeads * CeilDiv(problem.qRows,
+                        MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))),
+                    problem.cores) * MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1)) * 8)
                 ? MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))
                 : MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     } else if (kernel.queriesPerTaskForm == 1) {

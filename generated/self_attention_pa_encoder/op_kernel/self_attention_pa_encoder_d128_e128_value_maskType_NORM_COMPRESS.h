@@ -48,11 +48,11 @@ constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kProbL1Free = 2;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kValueL1Free = 5;  // MTE1_MTE2, valueL1
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kProbL1Ready = 3;  // MTE2_MTE1, probL1: one id a slot
+constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1
+constexpr int32_t kQueryL1Free = 5;  // MTE1_MTE2, queryL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kProbL1Ready = 4;  // MTE2_MTE1, probL1: one id a slot
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial: one id a slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
@@ -105,7 +105,6 @@ public:
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<T>(l1_, kQueryL1);
             valueL1_ = View<T>(l1_, kValueL1);
         }
         if ASCEND_IS_AIV {
@@ -143,12 +142,11 @@ private:
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
-        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 2);
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -159,10 +157,10 @@ private:
             const int64_t keyStart =
                 KeysBefore(batch, tiling_.seqLenLayoutIs1, tiling_.batchScalar);
             const int64_t valueStart = keyStart;
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQuery(item, firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
+            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, kvHead, valueStart,
@@ -180,19 +178,19 @@ private:
                     }
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
-        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
-        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 2);
         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
     }
 
     __aicore__ inline void RunVector()
@@ -267,8 +265,8 @@ private:
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work % tiling_.splits;
-        const int64_t task = work / tiling_.splits;
+        const int64_t split = work / tiling_.tasks;
+        const int64_t task = work % tiling_.tasks;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -330,16 +328,17 @@ private:
     __aicore__ inline void LoadQuery(int64_t item, int64_t firstHead, int64_t heads,
         int64_t firstQuery, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         if (tiles > 0 && tiling_.items > item) {
             if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                DataCopy(queryL1_,
+                DataCopy(queryL1,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
                     Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
                         rowFractals * kFractal, 1, 0));
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1_[position * heads * kFractal],
+                    DataCopy(queryL1[position * heads * kFractal],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
                         Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
@@ -353,6 +352,7 @@ private:
     __aicore__ inline void ScoreTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
         int64_t keyEnd, int64_t firstTile, int64_t keyStart, int64_t tile, int64_t slot)
     {
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
@@ -394,7 +394,7 @@ private:
                         LoadData(
                             leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal)
                                 * (kFractal * kFractal)],
-                            queryL1_[(band / kFractal + rowGroup) * (kFractal * kFractal)],
+                            queryL1[(band / kFractal + rowGroup) * (kFractal * kFractal)],
                             LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0,
                                 0, false, 0));
                     }
@@ -507,7 +507,7 @@ private:
                     leftL0Slot_ ^= 1;
                 }
                 SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                probL1Slot_ = (probL1Slot_ + 1) % 3;
+                probL1Slot_ ^= 1;
             }
             SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
@@ -634,7 +634,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * 8 > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
@@ -939,9 +939,9 @@ private:
     SelfAttentionPaEncoderTiling tiling_{};
 
     // Next slot of each lifetime
-    uint32_t keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, probL1Slot_ = 0;
-    uint32_t scoreSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0;
-    uint32_t partMaxSlot_ = 0;
+    uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
+    uint32_t productL0Slot_ = 0, probL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
+    uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
@@ -977,7 +977,7 @@ private:
     LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
     LocalTensor<float> accumulator_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;
-    LocalTensor<T> queryL1_, valueL1_;
+    LocalTensor<T> valueL1_;
 };
 
 }  // namespace self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS

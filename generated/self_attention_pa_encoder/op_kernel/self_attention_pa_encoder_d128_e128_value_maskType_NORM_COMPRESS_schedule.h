@@ -80,20 +80,20 @@ constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
     kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
     kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
     kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kPartial = kMergedRescale + kMergedRescaleSlot, kRescale = kPartial + 2 * kPartialSlot,
+    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kRescale = kPartial + 2 * kPartialSlot,
     kPartMax = kRescale + kRescaleSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
     kTileStat = kPartSum + 2 * kPartSumSlot, kNewMax = kTileStat + kTileStatSlot,
     kUbEnd = kNewMax + kNewMaxSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // query rows of the task, Nz
+    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kValueL1Slot = kTileKeys * kPaddedValueSize * 2,  // values of a key tile, Nz
-    kProbL1Slot = 128 * kProbPiece * 2;  // 3 slots: probabilities of a band of rows, Nz
-constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + kQueryL1Slot,
+    kProbL1Slot = 128 * kProbPiece * 2;  // 2 slots: probabilities of a band of rows, Nz
+constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kValueL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1 = kValueL1 + kValueL1Slot,
-    kL1End = kProbL1 + 3 * kProbL1Slot;
+    kL1End = kProbL1 + 2 * kProbL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
 // L0A
 constexpr uint32_t kLeftL0Slot = 128 * kBaseK * 2;  // 2 slots: left operand, Zz

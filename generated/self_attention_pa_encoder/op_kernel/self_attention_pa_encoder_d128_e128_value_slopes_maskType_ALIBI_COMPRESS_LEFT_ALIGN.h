@@ -53,25 +53,23 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial: one id a slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id a slot
-constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
+constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
 constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
-constexpr int32_t kPartialFreeMte3V = 3;  // MTE3_V, partial: one id a slot
-constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum: one id a slot
+constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
-constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum, partial: one id a slot
+// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kLeavingMaxReady = 3;
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -111,19 +109,19 @@ public:
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
             prob_ = View<T>(ub_, kProb);
-            lanes_ = View<float>(ub_, kLanes);
             keyNumbers_ = View<float>(ub_, kKeyNumbers);
+            lanes_ = View<float>(ub_, kLanes);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
             slopesWide_ = View<float>(ub_, kSlopesWide);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
+            mergedMax_ = View<float>(ub_, kMergedMax);
+            mergedSum_ = View<float>(ub_, kMergedSum);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
+            mergedRescale_ = View<float>(ub_, kMergedRescale);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -199,10 +197,10 @@ private:
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
@@ -249,10 +247,10 @@ private:
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
     }
 
@@ -266,8 +264,8 @@ private:
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work % tiling_.splits;
-        const int64_t task = work / tiling_.splits;
+        const int64_t split = work / tiling_.tasks;
+        const int64_t task = work % tiling_.tasks;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -653,12 +651,9 @@ private:
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                    const int64_t groupRows = MinOf(8, chunk - r8);
-                    Sub(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
-                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
-                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-                }
+                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                    kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
@@ -672,7 +667,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * 8 > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
@@ -729,14 +724,11 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             DataCopyPad(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                 DataCopyPadExtParams<float>());
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
@@ -745,21 +737,16 @@ private:
             }
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                    const int64_t groupRows = MinOf(8, chunk - r8);
-                    Mul(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
-                        accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
-                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
-                        groupRows,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-                }
+                Mul(accumulator_[r0 * kPaddedValueSize + d0],
+                    accumulator_[r0 * kPaddedValueSize + d0],
+                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
             }
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             partialSlot_ ^= 1;
         }
     }
@@ -782,15 +769,10 @@ private:
                 }
                 PipeBarrier<PIPE_V>();
                 for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                        const int64_t groupRows = MinOf(8, chunk - r8);
-                        Div(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
-                            accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
-                            rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)],
-                            kRepeatLanes, groupRows,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
+                    Div(accumulator_[r0 * kPaddedValueSize + d0],
+                        accumulator_[r0 * kPaddedValueSize + d0],
+                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
                 }
                 auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -826,58 +808,45 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
                 auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    PipeBarrier<PIPE_V>();
-                    Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
-                        BrcbRepeatParams(1, 8));
-                    Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
-                        BrcbRepeatParams(1, 8));
-                    SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    Adds(partial, accumulator_[r0 * kPaddedValueSize], float(0),
-                        chunk * kPaddedValueSize);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
-                    SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                    WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                    if (heads == 1) {
-                        const int64_t head = firstHead;
-                        const int64_t queryIndex = firstQuery + rowBegin + r0;
+                PipeBarrier<PIPE_V>();
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
+                    chunk * kPaddedValueSize);
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                if (heads == 1) {
+                    const int64_t head = firstHead;
+                    const int64_t queryIndex = firstQuery + rowBegin + r0;
+                    const int64_t partialRow =
+                        split * tiling_.rowTotal
+                            + (firstToken + queryIndex) * tiling_.queryHeads + head;
+                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
+                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
+                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], leavingOut,
+                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
+                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
+                } else {
+                    for (int64_t row = 0; row < chunk; ++row) {
+                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
-                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
-                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], partial,
-                            DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
-                                (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
-                    } else {
-                        for (int64_t row = 0; row < chunk; ++row) {
-                            const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                            const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            const int64_t partialRow =
-                                split * tiling_.rowTotal
-                                    + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                            DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
-                                DataCopyExtParams(1, 32, 0, 0, 0));
-                            DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
-                                DataCopyExtParams(1, 32, 0, 0, 0));
-                            DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                                partial[row * kPaddedValueSize],
-                                DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
-                        }
+                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
+                            DataCopyExtParams(1, 32, 0, 0, 0));
+                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
+                            DataCopyExtParams(1, 32, 0, 0, 0));
+                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                            leavingOut[row * kPaddedValueSize],
+                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
                     }
-                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    partialSlot_ ^= 1;
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 leavingMaxSlot_ ^= 1;
@@ -906,48 +875,52 @@ private:
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                DataCopyPad(partial,
-                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                    DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                Exp(partMax, partMax, chunk * 8);
-                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                Mul(partSum, partSum, partMax, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
+                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                {
+                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    DataCopyPad(partial,
+                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                        DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
+                        DataCopyPadExtParams<float>());
+                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                    Exp(partMax, partMax, chunk * 8);
+                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                    Mul(partSum, partSum, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
+                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
+                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
+                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
+                                1));
+                    }
+                    PipeBarrier<PIPE_V>();
+                    Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    partialSlot_ ^= 1;
                 }
-                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-                }
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                partialSlot_ ^= 1;
+                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                 partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros

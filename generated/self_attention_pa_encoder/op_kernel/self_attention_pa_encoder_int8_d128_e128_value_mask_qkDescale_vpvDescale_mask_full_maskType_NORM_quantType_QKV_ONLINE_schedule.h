@@ -59,6 +59,7 @@ constexpr uint32_t
     kWholePartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    kLeavingOutSlot = 8192,  // 2 slots: weighted sums of a partial
     kMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: mask of the rows
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
@@ -84,13 +85,14 @@ constexpr uint32_t
     kStepSlot = kRing * kRowsPerVector * 4;  // steps of the probabilities of the tiles in flight
 constexpr uint32_t kAccumulator = 0, kWholeScore = kAccumulator + kAccumulatorSlot,
     kScore = kWholeScore + 2 * kWholeScoreSlot, kWholePartial = kScore + 2 * kScoreSlot,
-    kPartial = kWholePartial + 2 * kWholePartialSlot, kMaskRows = kPartial + 2 * kPartialSlot,
-    kResult = kMaskRows + 2 * kMaskRowsSlot, kLanes = kResult + 2 * kResultSlot,
-    kProbHalf = kLanes + kLanesSlot, kProb = kProbHalf + kProbHalfSlot,
-    kRowBlocks = kProb + kProbSlot, kLeavingMax = kRowBlocks + kRowBlocksSlot,
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kPartMax = kLeavingSum + 2 * kLeavingSumSlot,
-    kMergedSum = kPartMax + 2 * kPartMaxSlot, kMergedRescale = kMergedSum + kMergedSumSlot,
-    kMaskWide = kMergedRescale + kMergedRescaleSlot, kPartSum = kMaskWide + kMaskWideSlot,
+    kPartial = kWholePartial + 2 * kWholePartialSlot, kLeavingOut = kPartial + 2 * kPartialSlot,
+    kMaskRows = kLeavingOut + 2 * kLeavingOutSlot, kResult = kMaskRows + 2 * kMaskRowsSlot,
+    kLanes = kResult + 2 * kResultSlot, kProbHalf = kLanes + kLanesSlot,
+    kProb = kProbHalf + kProbHalfSlot, kRowBlocks = kProb + kProbSlot,
+    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
+    kPartMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kPartMax + 2 * kPartMaxSlot,
+    kMergedRescale = kMergedSum + kMergedSumSlot,
+    kMaskWide = kMergedRescale + kMergedRescaleSlot + 256, kPartSum = kMaskWide + kMaskWideSlot,
     kMergedMax = kPartSum + 2 * kPartSumSlot, kNewMaxBlocks = kMergedMax + kMergedMaxSlot,
     kRowMax = kNewMaxBlocks + kNewMaxBlocksSlot, kRowSum = kRowMax + kRowMaxSlot,
     kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,

@@ -245,8 +245,8 @@ private:
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work % tiling_.splits;
-        const int64_t task = work / tiling_.splits;
+        const int64_t split = work / tiling_.tasks;
+        const int64_t task = work % tiling_.tasks;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;

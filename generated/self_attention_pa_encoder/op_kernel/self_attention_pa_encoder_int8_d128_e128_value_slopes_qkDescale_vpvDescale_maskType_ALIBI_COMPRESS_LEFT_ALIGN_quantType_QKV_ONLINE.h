@@ -53,25 +53,23 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id a slot
+constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kWholeScoreReady = 0;  // MTE2_V, wholeScore: one id a slot
 constexpr int32_t kWholePartialReady = 2;  // MTE2_V, wholePartial: one id a slot
-constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id a slot
+constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
-constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial: one id a slot
-constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum: one id a slot
+constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
+constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kWholeScoreFree = 0;  // V_MTE2, wholeScore, score: one id a slot
-constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartialTaken = 2;  // V_MTE2, partial: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
-constexpr int32_t kPartialTakenVMte3 = 1;  // V_MTE3, partial: one id a slot
-constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
-constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum, partial: one id a slot
+constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
+// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kLeavingMaxReady = 3;
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
@@ -202,9 +200,7 @@ private:
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
         for (int64_t item = blockIndex_;
@@ -252,9 +248,7 @@ private:
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
     }
@@ -269,8 +263,8 @@ private:
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work % tiling_.splits;
-        const int64_t task = work / tiling_.splits;
+        const int64_t split = work / tiling_.tasks;
+        const int64_t task = work % tiling_.tasks;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
         const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -692,7 +686,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
@@ -745,6 +739,12 @@ private:
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             wholeScoreSlot_ ^= 1;
         }
+        if (rows <= 0) {
+            SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            WaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+            WaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+        }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
@@ -772,10 +772,7 @@ private:
                 DataCopyPadExtParams<int32_t>());
             SetFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
             WaitFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
-            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-            SetFlag<HardEvent::V_MTE3>(kPartialTakenVMte3 + partialSlot_);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
             Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             // partial = partial * step
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
@@ -812,10 +809,7 @@ private:
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
-            WaitFlag<HardEvent::V_MTE3>(kPartialTakenVMte3 + partialSlot_);
-            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
             partialSlot_ ^= 1;
             wholePartialSlot_ ^= 1;
         }
@@ -892,58 +886,45 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
                 auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    PipeBarrier<PIPE_V>();
-                    Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
-                        BrcbRepeatParams(1, 8));
-                    Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
-                        BrcbRepeatParams(1, 8));
-                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                    Adds(partial, accumulator_[r0 * kPaddedValueSize], float(0),
-                        chunk * kPaddedValueSize);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
-                    SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                    WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                    if (heads == 1) {
-                        const int64_t head = firstHead;
-                        const int64_t queryIndex = firstQuery + rowBegin + r0;
+                PipeBarrier<PIPE_V>();
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
+                    chunk * kPaddedValueSize);
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                if (heads == 1) {
+                    const int64_t head = firstHead;
+                    const int64_t queryIndex = firstQuery + rowBegin + r0;
+                    const int64_t partialRow =
+                        split * tiling_.rowTotal
+                            + (firstToken + queryIndex) * tiling_.queryHeads + head;
+                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
+                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
+                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
+                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], leavingOut,
+                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
+                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
+                } else {
+                    for (int64_t row = 0; row < chunk; ++row) {
+                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
-                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
-                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], partial,
-                            DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
-                                (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
-                    } else {
-                        for (int64_t row = 0; row < chunk; ++row) {
-                            const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                            const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            const int64_t partialRow =
-                                split * tiling_.rowTotal
-                                    + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                            DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
-                                DataCopyExtParams(1, 32, 0, 0, 0));
-                            DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
-                                DataCopyExtParams(1, 32, 0, 0, 0));
-                            DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                                partial[row * kPaddedValueSize],
-                                DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
-                        }
+                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
+                            DataCopyExtParams(1, 32, 0, 0, 0));
+                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
+                            DataCopyExtParams(1, 32, 0, 0, 0));
+                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
+                            leavingOut[row * kPaddedValueSize],
+                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
                     }
-                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    partialSlot_ ^= 1;
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 leavingMaxSlot_ ^= 1;
@@ -977,14 +958,12 @@ private:
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
                 DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
                     DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
                 DataCopyPad(partial,
                     partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
                     DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
                     DataCopyPadExtParams<float>());
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -1011,8 +990,6 @@ private:
                 }
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 partialSlot_ ^= 1;
                 partMaxSlot_ ^= 1;
             }

@@ -59,6 +59,7 @@ constexpr uint32_t
     kWholePartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    kLeavingOutSlot = 8192,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
@@ -84,17 +85,19 @@ constexpr uint32_t
     kStepSlot = kRing * kRowsPerVector * 4;  // steps of the probabilities of the tiles in flight
 constexpr uint32_t kAccumulator = 0, kWholeScore = kAccumulator + kAccumulatorSlot,
     kScore = kWholeScore + 2 * kWholeScoreSlot, kWholePartial = kScore + 2 * kScoreSlot,
-    kPartial = kWholePartial + 2 * kWholePartialSlot, kResult = kPartial + 2 * kPartialSlot,
-    kLanes = kResult + 2 * kResultSlot, kProbHalf = kLanes + kLanesSlot,
-    kProb = kProbHalf + kProbHalfSlot, kRowBlocks = kProb + kProbSlot,
-    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
-    kPartMax = kLeavingSum + 2 * kLeavingSumSlot, kKeyNumbers = kPartMax + 2 * kPartMaxSlot,
-    kMergedSum = kKeyNumbers + kKeyNumbersSlot, kMergedRescale = kMergedSum + kMergedSumSlot,
-    kSlopesWide = kMergedRescale + kMergedRescaleSlot, kPartSum = kSlopesWide + kSlopesWideSlot,
-    kMergedMax = kPartSum + 2 * kPartSumSlot, kNewMaxBlocks = kMergedMax + kMergedMaxSlot,
-    kRowMax = kNewMaxBlocks + kNewMaxBlocksSlot, kRowSum = kRowMax + kRowMaxSlot,
-    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
-    kRescale = kNewMax + kNewMaxSlot, kStep = kRescale + kRescaleSlot, kUbEnd = kStep + kStepSlot;
+    kPartial = kWholePartial + 2 * kWholePartialSlot, kLeavingOut = kPartial + 2 * kPartialSlot,
+    kResult = kLeavingOut + 2 * kLeavingOutSlot, kLanes = kResult + 2 * kResultSlot,
+    kProbHalf = kLanes + kLanesSlot, kProb = kProbHalf + kProbHalfSlot,
+    kRowBlocks = kProb + kProbSlot, kLeavingMax = kRowBlocks + kRowBlocksSlot,
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kPartMax = kLeavingSum + 2 * kLeavingSumSlot,
+    kKeyNumbers = kPartMax + 2 * kPartMaxSlot, kMergedSum = kKeyNumbers + kKeyNumbersSlot,
+    kMergedRescale = kMergedSum + kMergedSumSlot,
+    kSlopesWide = kMergedRescale + kMergedRescaleSlot + 256,
+    kPartSum = kSlopesWide + kSlopesWideSlot, kMergedMax = kPartSum + 2 * kPartSumSlot,
+    kNewMaxBlocks = kMergedMax + kMergedMaxSlot, kRowMax = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
+    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
+    kStep = kRescale + kRescaleSlot, kUbEnd = kStep + kStepSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t

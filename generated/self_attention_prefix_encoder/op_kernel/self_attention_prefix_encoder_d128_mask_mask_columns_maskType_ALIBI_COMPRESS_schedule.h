@@ -54,6 +54,7 @@ constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
     kMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: mask of the rows
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kLeavingOutSlot = 4096,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
@@ -77,15 +78,16 @@ constexpr uint32_t
     kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
 constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
     kMaskRows = kAccumulator + kAccumulatorSlot, kProb = kMaskRows + 2 * kMaskRowsSlot,
-    kResult = kProb + kProbSlot, kLanes = kResult + 2 * kResultSlot,
-    kRowBlocks = kLanes + kLanesSlot, kMaskWide = kRowBlocks + kRowBlocksSlot,
-    kPartial = kMaskWide + kMaskWideSlot, kRowMax = kPartial + 2 * kPartialSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
-    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
-    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
-    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kLeavingOut = kProb + kProbSlot, kResult = kLeavingOut + 2 * kLeavingOutSlot,
+    kLanes = kResult + 2 * kResultSlot, kRowBlocks = kLanes + kLanesSlot,
+    kMaskWide = kRowBlocks + kRowBlocksSlot + 256, kPartial = kMaskWide + kMaskWideSlot,
+    kRowMax = kPartial + 2 * kPartialSlot, kRowSum = kRowMax + kRowMaxSlot,
+    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
+    kRescale = kNewMax + kNewMaxSlot, kLeavingMax = kRescale + kRescaleSlot,
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kMergedMax = kLeavingSum + 2 * kLeavingSumSlot,
+    kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
+    kPartSum = kPartMax + 2 * kPartMaxSlot, kNewMaxBlocks = kPartSum + 2 * kPartSumSlot,
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
