@@ -66,6 +66,18 @@ def without(source: str, statement: Sync) -> str:
     return "\n".join(lines)
 
 
+def place(source: str, statement: Sync) -> str:
+    """A name of the statement that survives changes elsewhere: function, text and the next line of code."""
+    lines = source.split("\n")
+    heads = [
+        match[1] for line in lines[: statement.line] if (match := re.search(r" inline void (\w+)\(", line))
+    ]
+    rest = (line.strip() for line in lines[statement.line + 1 :])
+    following = next(line for line in rest if line not in ("", "{", "}") and not line.startswith("//"))
+    operand = re.split(" = |,|;", following)[0]
+    return f"{heads[-1]}: {statement.text} before {operand}"
+
+
 _SWITCH = """namespace {
 int64_t gAbsent[64];  // numbers of the statements to leave out, ended by -1
 bool Present(int64_t number)

@@ -49,7 +49,7 @@ def spec_file(tmp_path_factory):
 def test_a_project_of_ones_own_spec_names_its_file(spec_file):
     (project,) = plan_projects(load(spec_file), KernelRequest(features=frozenset(), head_sizes=(16,)))
     files = project.files()
-    command = re.search(r"attndsl generate [^`]*", files["README.md"])[0]
+    (command,) = re.findall(r"`(attndsl generate [^`]*)`", " ".join(files["README.md"].split()))
     assert shlex.split(command)[2] == spec_file
     assert f'ATTNDSL_SPEC", "{spec_file}"' in files["torch/plain.py"]
     for name, text in files.items():  # and none says what the spec does not

@@ -15,7 +15,7 @@ from functools import lru_cache
 import pytest
 
 from .launches import Case, launch_of
-from .mutants import Switched, Sync, event_groups, is_reported_as_text, sync_statements, without
+from .mutants import Switched, Sync, event_groups, is_reported_as_text, place, sync_statements, without
 
 # Ordered so that most deletions fail in the first.
 CASES = (
@@ -25,13 +25,19 @@ CASES = (
     Case("many query rows", batch=2, group=40, keys=48),
     Case("keys split over four cores", group=20, keys=2104, cores=4),
     Case("many short items on two cores", batch=6, group=17, keys=40, cores=2),
+    Case("partials of many rows", group=128, keys=1104, cores=2),
+    Case("partials of one tile, many a core", 5, group=20, keys=2104, lengths=(600,) * 5, cores=2),
 )
 BOTH = frozenset({"attn_mask", "pse_shift"})
 FEATURES = {"plain": frozenset[str](), "mask_and_bias": BOTH}
 
-# Events whose statements are all implied by others: the probabilities' load is followed by a value load,
-# and the values' events order both.
-IMPLIED_EVENTS = {"kProbL1Free"}
+# A barrier that no run needs, one a vector step of an item's rows: before rows are written, their sums are
+# started or a tile is added to them, which has a barrier. The analysis takes the three conditions as
+# independent.
+SUPERFLUOUS = ("WriteRows: PipeBarrier<PIPE_V>(); before Maxs(rowSum_[r0 + itemSlot * kRowsPerVector]",)
+# A tile of the largest head is one block of keys: its product is no sum of several. The schedule header may
+# say otherwise.
+ONE_BLOCK = ("WeightedTile: PipeBarrier<PIPE_M>(); before Mmad(productL0",)
 
 
 @lru_cache(maxsize=2)
@@ -48,18 +54,6 @@ def in_pairs(work: Callable[..., bool], items: Iterable[object]) -> list[bool]:
     """The work on all items, two at a time."""
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(work, items))
-
-
-def place(source: str, statement: Sync) -> str:
-    """A name of the statement that survives changes elsewhere: function, text and the next line of code."""
-    lines = source.split("\n")
-    heads = [
-        match[1] for line in lines[: statement.line] if (match := re.search(r" inline void (\w+)\(", line))
-    ]
-    rest = (line.strip() for line in lines[statement.line + 1 :])
-    following = next(line for line in rest if line not in ("", "{", "}") and not line.startswith("//"))
-    operand = re.split(" = |,|;", following)[0]
-    return f"{heads[-1]}: {statement.text} before {operand}"
 
 
 @lru_cache(maxsize=2)
@@ -102,7 +96,7 @@ def test_the_statements_are_all_seen(name):
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_each_deletion_is_reported(name):
-    assert unreported(FEATURES[name]) == ()
+    assert unreported(FEATURES[name]) == SUPERFLUOUS
 
 
 @pytest.mark.parametrize("name", FEATURES)
@@ -110,7 +104,7 @@ def test_events_left_out_with_all_their_statements_are_reported(name):
     """An event taken out as a whole leaves sets and waits balanced: only the race check can notice."""
     groups = event_groups(switched(FEATURES[name]).statements)
     reported = in_pairs(lambda event: is_reported(FEATURES[name], groups[event]), groups)
-    assert {event for event, seen in zip(groups, reported, strict=True) if not seen} == IMPLIED_EVENTS
+    assert [event for event, seen in zip(groups, reported, strict=True) if not seen] == []
 
 
 def _last_of_each_kind(statements: list[Sync]) -> list[Sync]:
@@ -134,7 +128,7 @@ def test_each_textual_deletion_is_reported(name):
     kernel = switched(FEATURES[name])
     reported = in_pairs(lambda statement: _text_is_reported(FEATURES[name], statement), kernel.statements)
     missed = [s for s, seen in zip(kernel.statements, reported, strict=True) if not seen]
-    assert sorted(place(kernel.source, statement) for statement in missed) == []
+    assert sorted(place(kernel.source, statement) for statement in missed) == list(SUPERFLUOUS)
 
 
 @pytest.mark.long
@@ -148,4 +142,5 @@ def test_each_deletion_is_reported_at_other_head_sizes(head_dim, dtype):
         lambda number: any(not kernel.run(launch_of(case, BOTH), [number]).ok for case in cases), numbers
     )
     missed = (kernel.statements[number] for number in numbers if not reported[number])
-    assert sorted(place(kernel.source, statement) for statement in missed) == []
+    superfluous = SUPERFLUOUS + (ONE_BLOCK if head_dim == 512 else ())
+    assert sorted(place(kernel.source, statement) for statement in missed) == sorted(superfluous)

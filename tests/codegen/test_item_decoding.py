@@ -41,7 +41,7 @@ def test_the_text_decodes_items_in_one_place() -> None:
     assert decoding is not None and len(decoding.lets) > 8
     assert source.count("= DecodeItem(item);") == 2
     assert len(re.findall(r"inline Item DecodeItem\(int64_t item\)", source)) == 1
-    bindings = re.findall(r"const auto \[([^\]]*)\]", source)
+    bindings = re.findall(r"const auto \[([^\]]*)\]\s*= DecodeItem\(item\);", source)
     names = [cxx_text(let.symbol) for let in decoding.lets]
     assert [re.split(r",\s+", each) for each in bindings] == [names, names]
     for let in decoding.lets:

@@ -180,4 +180,4 @@ def test_the_package_is_built_by_rules_that_are_a_package(project, tmp_path):
 
 def test_a_cann_without_rules_is_told(project, tmp_path):
     code, said = build(project, toolkit(tmp_path / "cann", {}))
-    assert code == 1 and f"{tmp_path}/cann has no build rules for operators" in said
+    assert code == 1 and f"{tmp_path}/cann has no build rules: is the CANN toolkit installed" in said

@@ -28,7 +28,7 @@ from tests.support.devices import DEVICE
 
 TILE = Symbol("tile")
 ROWS, OTHER = (
-    Buffer(name=name, space=MemorySpace.UB, dtype="float32", elements=64) for name in ("rows", "other")
+    Buffer(name=name, space=MemorySpace.UB, dtype="float32", size=Const(64)) for name in ("rows", "other")
 )
 KEY, KEY_SHARE, VALUE_SHARE = (
     GlobalTensor(name=name, dtype="float32", role="input", meaning=f"{name} rows")
