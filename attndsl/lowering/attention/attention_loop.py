@@ -45,30 +45,24 @@ def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
     present = [(stage, lag, when) for stage, lag, when in steps if stage is not None]
     stages = tuple(stage for stage, _, _ in present)
     lags = tuple(lag for _, lag, _ in present)
-    if not context.continuous:
-        return Pipelined(
-            var=TILE,
-            extent=TILES,
-            stages=stages,
-            lags=lags,
-            prefetch=context.prefetch,
-            ring=context.ring,
-            where=context.where,
-        )
     return Pipelined(
         var=TILE,
-        extent=STEPS,
+        extent=STEPS if context.continuous else TILES,
         stages=stages,
         lags=lags,
         prefetch=context.prefetch,
         ring=context.ring,
-        steps=Steps(
-            counter=Symbol(context.label("stepsBegun"), Scope.MEMBER),
-            slot=SLOT,
-            runs=Symbol(context.label("itemsBegun"), Scope.MEMBER),
-            run=ITEM_SLOT,
-            depth=context.ring,
-        ),
-        when=tuple(when for _, _, when in present),
+        steps=_counted_steps(context) if context.continuous else None,
+        when=tuple(when for _, _, when in present) if context.continuous else (),
         where=context.where,
+    )
+
+
+def _counted_steps(context: Context) -> Steps:
+    return Steps(
+        counter=Symbol(context.label("stepsBegun"), Scope.MEMBER),
+        slot=SLOT,
+        runs=Symbol(context.label("itemsBegun"), Scope.MEMBER),
+        run=ITEM_SLOT,
+        depth=context.ring,
     )

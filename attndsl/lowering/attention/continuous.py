@@ -61,14 +61,24 @@ def item_steps(context: Context) -> list[Statement]:
     """The steps of the item: its tiles, one for rows without keys, in the last turn the deepest lag."""
     if not context.continuous:
         return []
-    last, none = context.items <= ITEM, TASK_ROWS == 0
-    steps = select(none, 0, maximum(TILES, 1)) if context.rows.may_be_empty() else maximum(TILES, 1)
+    last, steps = context.items <= ITEM, maximum(TILES, 1)
+    if context.rows.may_be_empty():
+        steps = select(TASK_ROWS == 0, 0, steps)
     return [Let(symbol=STEPS, value=select(last, context.ring - 1, steps))]
 
 
 def has_keys(context: Context) -> Expr:
     """Whether a step of a continuous pipeline has a tile of keys."""
-    return (TILE < TILES) & (context.items > ITEM)
+    return (TILE < TILES) & _has_item(context)
+
+
+def item_has_keys(context: Context) -> Expr:
+    """Whether the item of a turn has tiles of keys; the last turn of a continuous pipeline has no item."""
+    return (TILES > 0) & _has_item(context) if context.continuous else TILES > 0
+
+
+def _has_item(context: Context) -> Expr:
+    return context.items > ITEM
 
 
 def ring_slot(context: Context) -> list[Statement]:

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, maximum, minimum
+from attndsl.lowering.attention.continuous import item_has_keys
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import ITEM, KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
+from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
 from attndsl.lowering.errors import DoesNotFit, NotLowered
 from attndsl.lowering.keys.key_source import KeySource
@@ -153,10 +154,8 @@ def _check_depths(context: Context) -> None:
 def load_query(context: Context) -> Stage:
     """The rows of the task to L1, once an item."""
     load = context.rows.load_query(context, cube_buffers(context).query)
-    if context.continuous:
-        load = If(condition=(TILES > 0) & (context.items > ITEM), then=seq(load))
-    elif context.rows.may_be_empty():
-        load = If(condition=TILES > 0, then=seq(load))
+    if context.continuous or context.rows.may_be_empty():
+        load = If(condition=item_has_keys(context), then=seq(load))
     return Stage(
         name=context.label("LoadQuery"),
         part=context.suffix,
@@ -247,13 +246,7 @@ def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Stateme
     where, b = context.keys.where, cube_buffers(context)
     load = context.keys.load(context, b.key, _N0, cols, d0, _true_width(context.head_dim, d0, width))
     held = _holds_query(context)
-    right = LoadFractals(
-        dst=b.right.region(),
-        src=b.key.region(),
-        repeat=_fractals(context, width) * ceil_div(cols, FRACTAL_SIZE),
-        src_stride=Const(1),
-        where=where,
-    )
+    right = _keys_to_l0b(context, _fractals(context, width), cols)
     multiply = Mmad(
         dst=b.product.region(),
         a=b.left.region(d0 * _PADDED_ROWS if held else 0),
@@ -271,6 +264,18 @@ def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Stateme
     return _in_l1(b.key, load, operands)
 
 
+def _keys_to_l0b(context: Context, depth: Expr, cols: Expr) -> LoadFractals:
+    """A block of ``cols`` keys, ``depth`` fractals deep: Nz in L1 is Zn of the transposed keys."""
+    b = cube_buffers(context)
+    return LoadFractals(
+        dst=b.right.region(),
+        src=b.key.region(),
+        repeat=depth * ceil_div(cols, FRACTAL_SIZE),
+        src_stride=Const(1),
+        where=context.keys.where,
+    )
+
+
 def _over_bands(body: Statement) -> Statement:
     """``body`` for each band of the task's rows, ``band`` its first."""
     rows = Let(symbol=_ROWS, value=minimum(BAND_ROWS, TASK_ROWS - _BAND))
@@ -283,13 +288,7 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
     where, b, size = context.keys.where, cube_buffers(context), context.tile_keys
     width, head_size = context.head_dim, context.padded_head_size
     depth = _fractals(context, head_size)
-    right = LoadFractals(
-        dst=b.right.region(),
-        src=b.key.region(),
-        repeat=depth * ceil_div(cols, FRACTAL_SIZE),
-        src_stride=Const(1),
-        where=where,
-    )
+    right = _keys_to_l0b(context, depth, cols)
     multiply = Mmad(
         dst=b.product.region(),
         a=b.left.region(),

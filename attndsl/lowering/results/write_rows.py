@@ -132,10 +132,10 @@ def _leaving_sums(context: Context) -> Buffer:
     With several bands of rows, or very long ones, which take most of the unified buffer, it is the place of
     partials that arrive. That takes events of its own, of which other kernels have too few.
     """
-    s, size = context.schedule, context.signature.padded_value_size
-    if s.max_rows > BAND_ROWS or size > _LONG_ROW:
+    s, size = context.schedule, context.rows_per_step * context.padded_value_size
+    if s.max_rows > BAND_ROWS or context.signature.padded_value_size > _LONG_ROW:
         return vector_buffers(context).partial
-    return context.in_ub("leavingOut", "float32", s.rows * size, "weighted sums of a partial", s.slots)
+    return context.in_ub("leavingOut", "float32", size, "weighted sums of a partial", s.slots)
 
 
 def row_total(context: Context) -> Expr:

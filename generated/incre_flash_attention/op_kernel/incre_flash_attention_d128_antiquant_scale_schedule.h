@@ -54,7 +54,7 @@ constexpr uint32_t
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kInt8RowsSlot = kRowsPerWidening * 128,  // int8 rows of keys or values
     kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sum of one tile or split
-    kLeavingOutSlot = 4096,  // weighted sums of a partial
+    kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sums of a partial
     kQueryRowsSlot = kRowsPerStep * kPaddedHeadSize * 2,  // query rows
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kQueryFoldedSlot = kRowsPerStep * 128 * 2,  // folded query rows

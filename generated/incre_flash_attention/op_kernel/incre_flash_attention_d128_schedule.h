@@ -51,7 +51,7 @@ constexpr uint32_t
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kLeavingOutSlot = 8192,  // 2 slots: weighted sums of a partial
+    kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row

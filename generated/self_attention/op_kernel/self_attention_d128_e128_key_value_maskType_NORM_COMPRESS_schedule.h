@@ -57,7 +57,7 @@ constexpr uint32_t
     kQueryPartSlot = 8192,  // a part of the queries
     kQueryScaledSlot = 8192,  // the part scaled
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kLeavingOutSlot = 4096,  // 2 slots: weighted sums of a partial
+    kLeavingOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row

@@ -55,7 +55,7 @@ constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     kMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: mask of the rows
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kLeavingOutSlot = 4096,  // 2 slots: weighted sums of a partial
+    kLeavingOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row

@@ -59,7 +59,7 @@ constexpr uint32_t
     kWholePartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
-    kLeavingOutSlot = 8192,  // 2 slots: weighted sums of a partial
+    kLeavingOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     kMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: mask of the rows
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
