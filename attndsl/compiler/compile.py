@@ -9,7 +9,7 @@ from functools import lru_cache
 from attndsl.expr import Const
 from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.lowering.errors import DoesNotFit, TooManyEvents
-from attndsl.lowering.lower import lower
+from attndsl.lowering.lower import first_draft, with_hoisted_loads
 from attndsl.lowering.match.attention_pattern import Computation, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
 from attndsl.lowering.match.schedule_options import (
@@ -23,7 +23,8 @@ from attndsl.lowering.match.schedule_options import (
 from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization, settings_of
-from attndsl.passes.pass_manager import PASSES, run_passes
+from attndsl.passes.plan_memory import check_room
+from attndsl.passes.twin_programs import Finish, all_passes
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import Architecture
@@ -50,10 +51,18 @@ class Compiled:
         return describe(self.schedule, self.operator.schedule_choices, self.required)
 
 
-def compile_operator(operator: Operator, specialization: Specialization) -> Compiled:
+def compile_operator(
+    operator: Operator, specialization: Specialization, finish: Finish = all_passes
+) -> Compiled:
     """Lower, schedule and synchronize one specialization of an operator.
 
     What the author left out of the schedule shrinks until everything fits.
+
+    Args:
+        operator: what is compiled.
+        specialization: for which calls.
+        finish: runs the passes; a :class:`TwinPasses` that is given for a specialization and then for its
+            twin runs them once.
 
     Raises:
         ScheduleError: a choice is illegal, does not fit, or the graph has no lowering.
@@ -66,7 +75,9 @@ def compile_operator(operator: Operator, specialization: Specialization) -> Comp
     schedule = resolve(stated, operator.device, operator.schedule_lines, max_rows=rows)
     while True:
         try:
-            joint, program = run_passes(lower(computation, signature, schedule, operator.device), PASSES)
+            draft = first_draft(computation, signature, schedule, operator.device)
+            check_room(draft)
+            joint, program = finish(with_hoisted_loads(draft))
         except NamesTaken as clash:
             if clash.names <= signature.taken_names:
                 raise

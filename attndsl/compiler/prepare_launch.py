@@ -15,6 +15,7 @@ from attndsl.compiler.launch_scalars import launch_scalars
 from attndsl.compiler.stored_programs import compiled_or_stored
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.specialization import Specialization, specialized_on
+from attndsl.passes.twin_programs import Finish, all_passes
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.split import whole_rank
@@ -89,8 +90,8 @@ def specialization_of(call: Call) -> Specialization:
     return specialized_on(operator, call.present, env, call.dtype, padded_sizes)
 
 
-def compiled_for(operator: Contract, specialization: Specialization) -> Compiled:
-    """The compiled specialization, made or read once a process.
+def compiled_for(operator: Contract, specialization: Specialization, finish: Finish = all_passes) -> Compiled:
+    """The compiled specialization, made or read once a process; ``finish`` as of ``compile_operator``.
 
     Raises:
         As :func:`attndsl.compiler.compile.compile_operator`.
@@ -98,7 +99,7 @@ def compiled_for(operator: Contract, specialization: Specialization) -> Compiled
     assert isinstance(operator, Operator)
     known = _compiled(operator)
     if specialization not in known:
-        known[specialization] = compiled_or_stored(operator, specialization)
+        known[specialization] = compiled_or_stored(operator, specialization, finish)
     return known[specialization]
 
 
