@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.expr import Const
 from attndsl.lowering.emit.field_names import NamesTaken
-from attndsl.lowering.errors import DoesNotFit, TooManyEvents
+from attndsl.lowering.errors import DoesNotFit, IllegalScheduleValue, TooManyEvents
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import Computation, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
@@ -78,6 +79,8 @@ def compile_operator(operator: Operator, specialization: Specialization) -> Comp
                 raise
             schedule = smaller_one
             continue
+        except IllegalScheduleValue as error:
+            raise error.at(operator.schedule_lines.get(error.name, UNKNOWN_LINE)) from None
         return Compiled(
             operator=operator,
             specialization=specialization,

@@ -65,7 +65,11 @@ def prepare(call: Call, cores: int | None = None) -> Launch:
         TargetLimitError: the call is legal but beyond the operator's limits on the target.
     """
     call.check_target()
-    compiled = compiled_for(call.operator, specialization_of(call))
+    return launch_of(call, compiled_for(call.operator, specialization_of(call)), cores)
+
+
+def launch_of(call: Call, compiled: Compiled, cores: int | None = None) -> Launch:
+    """The launch of a call with a kernel of its specialization; ``cores`` as of :func:`prepare`."""
     program = compiled.program
     env = launch_scalars(
         call, signature_of(call.operator, compiled.specialization), cores or program.device.aic

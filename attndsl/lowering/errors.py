@@ -18,10 +18,18 @@ class UnknownScheduleChoice(ScheduleError):
 
 
 class IllegalScheduleValue(ScheduleError):
-    """A schedule choice has a value outside its range."""
+    """A schedule choice has a value outside its range, or one that the computation does not allow.
 
-    def __init__(self, name: str, value: object, rule: str, nearest: object, where: SourceLine) -> None:
+    ``where``: who states it, the author's line or an entry of a file.
+    """
+
+    def __init__(self, name: str, value: object, rule: str, nearest: object, where: SourceLine | str) -> None:
+        self.name, self._told = name, (value, rule, nearest)
         super().__init__(f"{where}: {name}={value!r} must be {rule}; the nearest legal value is {nearest!r}")
+
+    def at(self, where: SourceLine | str) -> IllegalScheduleValue:
+        """The same mistake, of somebody else."""
+        return IllegalScheduleValue(self.name, *self._told, where)
 
 
 class DoesNotFit(ScheduleError):

@@ -37,8 +37,18 @@ class Schedule:
         slots: slots of each unified-buffer load and store buffer (2: double buffering).
         max_rows: query rows of one task, the query heads that share a key/value head; above 128 in bands of
             128 rows, which read keys and values from L1.
-        split_kv: parts the keys of a row are split into, or "auto": as many as idle cores allow.
+        split_kv: parts the keys of a row are split into; "idle": as many as idle cores allow; "even": also
+            two or three if that evens out the cores; "auto": "even" with one query position a batch row,
+            else "idle".
         cores: blocks to launch at most, or "auto": all cores of the device.
+        value_n: value columns of one matrix multiply, or "auto": ``base_n``.
+        query_slots: slots of query rows in L1, or "auto": two in a continuous pipeline.
+        value_slots: slots of values in L1, or "auto": two for tasks of one band of rows.
+        task_rows: "even": the host gives tasks one band of rows where that evens out the cores; "most": as
+            many rows as ``max_rows`` allows.
+        pipeline: "continuous" from one item to the next, "drained" at the end of each item, or "auto":
+            continuous where the state of an item is scalars and row statistics.
+        item_order: which items follow each other, those of one split or those of one task: "splits", "tasks".
     """
 
     tile_k: int = 512
@@ -50,11 +60,22 @@ class Schedule:
     max_rows: int = BAND_ROWS
     split_kv: int | str = "auto"
     cores: int | str = "auto"
+    value_n: int | str = "auto"
+    query_slots: int | str = "auto"
+    value_slots: int | str = "auto"
+    task_rows: str = "even"
+    pipeline: str = "auto"
+    item_order: str = "splits"
 
     @property
     def prefetch_distance(self) -> int:
         """Tiles by which the scores run ahead of the weighted sums, the prefetch distance."""
         return self.ring - 1
+
+    @property
+    def columns(self) -> int:
+        """Value columns of one matrix multiply."""
+        return self.base_n if isinstance(self.value_n, str) else self.value_n
 
     def rows_per_core(self, architecture: Architecture) -> int:
         """Rows of a task that one vector core has."""
@@ -62,27 +83,38 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Range:
-    low: int
-    high: int
+class Legal:
+    """The legal values of an option: a range of integers, words, or both; ``high`` 0: words alone."""
+
+    low: int = 0
+    high: int = 0
     multiple: int = 1
-    auto: bool = False
+    words: tuple[str, ...] = ()
 
     def text(self) -> str:
-        multiple = f", a multiple of {self.multiple}" if self.multiple > 1 else ""
-        return f"an integer from {self.low} to {self.high}{multiple}" + (' or "auto"' if self.auto else "")
+        """The values, as they end "must be"."""
+        words = [f'"{word}"' for word in self.words]
+        if self.high:
+            multiple = f", a multiple of {self.multiple}" if self.multiple > 1 else ""
+            words.insert(0, f"an integer from {self.low} to {self.high}{multiple}")
+        return " or ".join(words)
 
-    def nearest(self, value: object) -> int:
+    def nearest(self, value: object) -> int | str:
+        """The legal value nearest to another one; if none is near, the lowest integer or the first word."""
+        words = difflib.get_close_matches(value, self.words, n=1) if isinstance(value, str) else []
+        if words or not self.high:
+            return words[0] if words else self.words[0]
         if not isinstance(value, int):
             return self.low
         rounded = round(value / self.multiple) * self.multiple
         return min(max(rounded, self.low), self.high)
 
     def holds(self, value: object) -> bool:
-        if self.auto and value == "auto":
-            return True
+        """Whether a value is legal."""
+        if isinstance(value, str):
+            return value in self.words
         plain = isinstance(value, int) and not isinstance(value, bool)
-        return plain and self.nearest(value) == value
+        return plain and bool(self.high) and self.nearest(value) == value
 
 
 _KEYS = 64
@@ -92,24 +124,33 @@ _STEP = 8
 """Rows of a vector step are a multiple of this."""
 _LEAST_DEPTH = 64
 _LEAST_ROWS = 64
-_RANGES = {
-    "ring": _Range(2, 8),
-    "rows": _Range(_STEP, 64, _STEP),
-    "base_n": _Range(16, 256, 16),
-    "base_k": _Range(16, 256, 16),
-    "slots": _Range(1, 2),
-    "max_rows": _Range(16, 256, 16),
-    "split_kv": _Range(1, 4096, auto=True),
+_AUTO = ("auto",)
+_LEGAL = {
+    "ring": Legal(2, 8),
+    "rows": Legal(_STEP, 64, _STEP),
+    "base_n": Legal(16, 256, 16),
+    "base_k": Legal(16, 256, 16),
+    "slots": Legal(1, 2),
+    "max_rows": Legal(16, 256, 16),
+    "split_kv": Legal(1, 4096, words=("auto", "idle", "even")),
+    "value_n": Legal(16, 256, 16, _AUTO),
+    "query_slots": Legal(1, 2, words=_AUTO),
+    "value_slots": Legal(1, 2, words=_AUTO),
+    "task_rows": Legal(words=("even", "most")),
+    "pipeline": Legal(words=("auto", "continuous", "drained")),
+    "item_order": Legal(words=("splits", "tasks")),
 }
+ALWAYS_TOLD = frozenset(("slots", "split_kv", "cores"))
+"""Options without a constant that a schedule header tells even if nobody asked for another value."""
 
 
-def _ranges(device: Device) -> dict[str, _Range]:
+def legal_values(device: Device) -> dict[str, Legal]:
     """What an author may state, for a device; row pitches of a score tile are repeat strides of fp32 rows."""
     most_keys = device.architecture.max_repeat_stride * block_elements("float32") // _KEYS * _KEYS
     return {
-        "tile_k": _Range(_KEYS, most_keys, _KEYS),
-        **_RANGES,
-        "cores": _Range(1, device.aic, auto=True),
+        "tile_k": Legal(_KEYS, most_keys, _KEYS),
+        **_LEGAL,
+        "cores": Legal(1, device.aic, words=_AUTO),
     }
 
 
@@ -127,7 +168,7 @@ def resolve(
     Raises:
         UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
     """
-    ranges = _ranges(device)
+    ranges = legal_values(device)
     for name, value in choices.items():
         where = (lines or {}).get(name, UNKNOWN_LINE)
         if name not in ranges:
@@ -152,7 +193,7 @@ def resolve(
 
 def limits_of(options: Mapping[str, Named], device: Device) -> Iterator[tuple[Expr, str]]:
     """What :func:`resolve` asks of options, as conditions on the constants that stand for them."""
-    for name, bounds in _ranges(device).items():
+    for name, bounds in legal_values(device).items():
         value = options.get(name)
         if value is None:
             continue
@@ -168,7 +209,7 @@ def limits_of(options: Mapping[str, Named], device: Device) -> Iterator[tuple[Ex
 
 def multiple_of(option: str, device: Device) -> int:
     """What every legal value of an option is a multiple of."""
-    return _ranges(device)[option].multiple
+    return legal_values(device)[option].multiple
 
 
 def smaller(
@@ -181,8 +222,9 @@ def smaller(
     badly. Smaller tiles cost more exchanges between the cores, a single slot costs the overlap of copies and
     computation, and still fewer rows a task come last.
     """
-    may = {name for name in _RANGES.keys() | {"tile_k"} if name not in stated}
-    if "base_k" in may and schedule.base_n * schedule.base_k > _WIDE and schedule.base_k > _LEAST_DEPTH:
+    may = {name for name in _LEGAL.keys() | {"tile_k"} if name not in stated}
+    widest = max(schedule.base_n, schedule.columns)
+    if "base_k" in may and widest * schedule.base_k > _WIDE and schedule.base_k > _LEAST_DEPTH:
         return replace(schedule, base_k=schedule.base_k // 2 // 16 * 16)
     fewer = _with_fewer_rows(schedule, may, architecture)
     if fewer is not None and fewer.max_rows >= BAND_ROWS:
