@@ -13,6 +13,7 @@ import numpy.typing as npt
 from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.compiler.launch_scalars import launch_scalars
 from attndsl.compiler.stored_programs import compiled_or_stored
+from attndsl.compiler.stored_schedules import report_stale
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.specialization import Specialization, specialized_on
 from attndsl.spec.binding.call import Call
@@ -94,14 +95,16 @@ def specialization_of(call: Call) -> Specialization:
 
 
 def compiled_for(operator: Contract, specialization: Specialization) -> Compiled:
-    """The compiled specialization, made or read once a process.
+    """The compiled specialization, made or read once a process; by its stored schedule choices, if any.
 
     Raises:
-        As :func:`attndsl.compiler.compile.compile_operator`.
+        StoredSchedulesError: the file of stored choices is no such file.
+        ScheduleError: as of :func:`attndsl.compiler.compile.compile_operator`.
     """
     assert isinstance(operator, Operator)
     known = _compiled(operator)
     if specialization not in known:
+        report_stale(operator, specialization)
         known[specialization] = compiled_or_stored(operator, specialization)
     return known[specialization]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attndsl.base.errors import UserError
-from attndsl.base.source_location import SourceLine
+from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 
 
 class ScheduleError(UserError, ValueError):
@@ -61,6 +61,14 @@ class NotLowered(ScheduleError):
         super().__init__(
             f"{where}: {what} has no lowering rule yet; {next_step}the reference backend computes it"
         )
+
+
+class StoredScheduleRefused(ScheduleError):
+    """The compiler cannot honour a stored choice of a schedule; ``entry``: its file and number."""
+
+    def __init__(self, entry: str, reason: ScheduleError) -> None:
+        said = str(reason).removeprefix(f"{UNKNOWN_LINE}: ")
+        super().__init__(f"{entry}: {said}; run attndsl tune with --write again, or remove the entry")
 
 
 class KernelsOfOneName(UserError, ValueError):

@@ -255,21 +255,29 @@ def _with_fewer_rows(schedule: Schedule, may: Set[str], architecture: Architectu
 
 
 def describe(
-    schedule: Schedule, stated: Mapping[str, object], required: Sequence[RequiredOption] = ()
+    schedule: Schedule,
+    stated: Mapping[str, object],
+    required: Sequence[RequiredOption] = (),
+    chosen: Mapping[str, str] | None = None,
 ) -> str:
     """The schedule as text, one option a line, with who chose it."""
-    values, found = asdict(schedule), reasons(schedule, stated, required)
+    values, found = asdict(schedule), reasons(schedule, stated, required, chosen)
     width = max(len(field.name) for field in fields(schedule))
     return "\n".join(f"  {name:<{width}}  {value!s:<6} {found[name]}" for name, value in values.items())
 
 
 def reasons(
-    schedule: Schedule, stated: Mapping[str, object], required: Sequence[RequiredOption] = ()
+    schedule: Schedule,
+    stated: Mapping[str, object],
+    required: Sequence[RequiredOption] = (),
+    chosen: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Who chose each option: ``default``, ``spec``, or why the computation needs it."""
-    needed, found = {choice.name: choice for choice in required}, dict[str, str]()
+    """Who chose each option: ``default``, ``spec``, why the computation needs it, or as ``chosen`` says."""
+    needed, others = {choice.name: choice for choice in required}, chosen or {}
+    found: dict[str, str] = {}
     for name, value in asdict(schedule).items():
-        found[name] = "spec" if name in stated and stated[name] == value else DEFAULT
+        told = name in stated and stated[name] == value
+        found[name] = "spec" if told else others.get(name, DEFAULT)
         if name in needed:
             instead = f", not {stated[name]} as in the spec" if stated.get(name, value) != value else ""
             found[name] = f"needed: {needed[name].why} ({needed[name].where}){instead}"
