@@ -28,7 +28,6 @@ from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Expr
-from attndsl.lowering.match.schedule_options import reasons
 from attndsl.lowering.signature.specialization import (
     Specialization,
     decisions_of,
@@ -165,8 +164,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = ()) -> KernelTe
 
 def schedule_of(compiled: Compiled) -> ScheduleText:
     """The schedule header of a compiled specialization's text."""
-    why = reasons(compiled.schedule, compiled.operator.schedule_choices, compiled.required)
-    values = asdict(compiled.schedule)
+    values, why = asdict(compiled.schedule), compiled.reasons
     return schedule_text(text_name(compiled), compiled.program, _spelling(compiled), values, why)
 
 

@@ -135,6 +135,13 @@ class Emitter:
         return self._option("baseN", "base_n", "keys or value columns of one matrix multiply")
 
     @property
+    def value_n(self) -> Named:
+        """Value columns of one matrix multiply."""
+        if self.schedule.value_n == "auto":
+            return self.base_n
+        return self._option("valueN", "value_n", "value columns of one matrix multiply")
+
+    @property
     def base_k(self) -> Named:
         """Depth of one matrix multiply."""
         return self._option("baseK", "base_k", "depth of one matrix multiply")
