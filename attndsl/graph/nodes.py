@@ -317,17 +317,18 @@ class Softmax(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowMax(Node):
-    """The maximum of each score row, axes (B, N, Q) or (S, N)."""
+    """The maximum of each score row, axes (B, N, Q) or (S, N): of a softmax, or of all segments of a merge.
+    -inf in rows without a key."""
 
-    softmax: Softmax
+    softmax: Node
     axes: Axes = ("B", "N", "Q")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowSum(Node):
-    """``sum(exp(score - row max))`` of each row, axes (B, N, Q) or (S, N)."""
+    """``sum(exp(score - row max))`` of each row, axes (B, N, Q) or (S, N); 0 in rows without a key."""
 
-    softmax: Softmax
+    softmax: Node
     axes: Axes = ("B", "N", "Q")
 
 

@@ -421,9 +421,8 @@ def _softmax_runs_over_keys(node: Softmax, graph: Graph) -> str | None:
 
 @_rule(RowMax, RowSum)
 def _row_statistics_belong_to_softmax(node: RowMax | RowSum, graph: Graph) -> str | None:
-    return (
-        None if isinstance(node.softmax, Softmax) else f"{type(node.softmax).__name__} has no row statistics"
-    )
+    known = isinstance(node.softmax, Softmax | LogSumExpMerge)
+    return None if known else f"{type(node.softmax).__name__} has no row statistics"
 
 
 @_rule(WeightedSum)
