@@ -309,9 +309,14 @@ class IndexCondition(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Softmax(Node):
-    """Probabilities over T in fp32. Rows without a key are all zero."""
+    """Probabilities over T in fp32. Rows without a key are all zero.
+
+    ``sink``: a further logit of each row that no key has, axes of (B, N, Q), or None: it adds to the sum that
+    rows are divided by, and counts in their maximum. -inf adds nothing.
+    """
 
     scores: Node
+    sink: Node | None = None
     axes: Axes = SCORE_AXES
 
 

@@ -247,6 +247,14 @@ def one_attention_has_effects(c: Candidate) -> Iterator[Finding]:
                 yield "a cache that one of several attentions appends to", node.where
 
 
+def sinks_reach_all_rows(c: Candidate) -> Iterator[Finding]:
+    """Rows that name no tensor of a list have no item in which their sink could be counted."""
+    for attention in c.computation.attentions:
+        named = any(isinstance(each, nodes.Listed) and each.index for each in attention.keys.walk())
+        if attention.softmax.sink is not None and named:
+            yield "a sink of rows that may name no tensor of a list", attention.softmax.where
+
+
 def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
     """The last axis of every tensor is contiguous in all its layouts."""
     stored = (node for node in _inputs(c) if node.axes and node.name in c.layouts)
@@ -321,6 +329,7 @@ RULES: tuple[Rule, ...] = (
     integers_are_multiplied_in_fp16,
     blocks_are_tiles,
     one_attention_has_effects,
+    sinks_reach_all_rows,
     rows_are_contiguous,
     lists_are_told_apart,
     tensors_of_a_list_tell_their_rows,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Const, Expr, Symbol, maximum
+from attndsl.expr import Const, Expr, maximum
 from attndsl.graph import nodes
 from attndsl.lowering.attention.continuous import state_row
 from attndsl.lowering.context.attention_context import Context
@@ -23,12 +23,11 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.attention_pattern import has_statistics
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.operands.key_operands import takes_number
-from attndsl.lowering.operands.row_values import row_value
-from attndsl.lowering.results.each_run import EachRun
-from attndsl.lowering.rows.row_space import RowRun
+from attndsl.lowering.operands.row_blocks import call_number, number_blocks
+from attndsl.lowering.rows.each_run import EachRun
 from attndsl.tile.buffers import Buffer, Region
-from attndsl.tile.instructions import Binary, CompareWithScalar, Fill, SelectOrScalar, WithScalar
-from attndsl.tile.statements import Note, Statement, seq
+from attndsl.tile.instructions import Binary, CompareWithScalar, SelectOrScalar, WithScalar
+from attndsl.tile.statements import Note, Statement
 
 _BITS = 32
 """Bytes of a buffer of bits, at least."""
@@ -95,7 +94,7 @@ def row_numbers(
             assert operation.scalar is not None
             number = operation.number(other.value)
             assert number is not None
-            value = _number(context, number, node.op)
+            value = call_number(context, number, node.op)
             return [
                 *inner,
                 WithScalar(op=operation.scalar, dst=lanes, src=lanes, scalar=value, where=node.where),
@@ -110,21 +109,6 @@ def row_numbers(
     left, right = (values, lanes) if node.inputs[0] is other and len(varying) == 1 else (lanes, values)
     combine = Binary(op=operation.tensor, dst=lanes, first=left, second=right, where=node.where)
     return [*inner, *others, combine]
-
-
-def number_blocks(
-    context: Context, node: nodes.Node, target: Buffer, each_run: EachRun, op: str = "number"
-) -> list[Statement]:
-    """Leaves a number, or a number of each row, in the blocks of ``target``."""
-    if isinstance(node, nodes.Scalar) and not node.axes:
-        value = _number(context, node.value, op)
-        return [Fill(dst=_lanes(context, target), value=value, where=node.where)]
-
-    def one(run: RowRun) -> Statement:
-        block = whole(target, run.row * STATISTIC_LANES, STATISTIC_LANES)
-        return seq(Fill(dst=block, value=row_value(context, node), where=node.where))
-
-    return [each_run(one, (target,), spread=False)]
 
 
 def row_blocks_of(context: Context, name: str) -> Buffer:
@@ -147,11 +131,6 @@ def _where_no_key(
         CompareWithScalar(dst=kept, src=_lanes(context, sums), scalar=SMALLEST, mode="GT", where=where),
         SelectOrScalar(dst=lanes, bits=kept, src=lanes, scalar=value, where=where),
     ]
-
-
-def _number(context: Context, value: Expr, op: str) -> Expr:
-    found = context.host(value, stem="" if isinstance(value, Symbol) else f"row_{op}")
-    return Const(float(found.value)) if isinstance(found, Const) else found
 
 
 def _blocks(context: Context, name: str) -> Buffer:

@@ -332,6 +332,17 @@ def node_of(argument: str, value: object) -> Node:
     return value.node
 
 
+def number_node(argument: str, value: object) -> Node:
+    """The node of a value, of a number or of a symbolic scalar.
+
+    Raises:
+        AuthorArgumentError: it is none of these.
+    """
+    if isinstance(value, Value):
+        return value.node
+    return Scalar(value=check_expression(argument, value), where=author_line())
+
+
 def as_rows(value: object) -> Rows:
     """The node of key or value rows; a bare tensor with a row axis stands for all its rows."""
     node = value.node if isinstance(value, Value) else None
