@@ -72,7 +72,9 @@ KERNEL(barrier, KERNEL_TYPE_AIV_ONLY, {
   DataCopy(p.out, p.x, 256);
 })
 KERNEL(gathers, KERNEL_TYPE_AIV_ONLY, {
-  auto at = p.y.ReinterpretCast<uint32_t>(), from = p.x.ReinterpretCast<uint32_t>(), to = p.z.ReinterpretCast<uint32_t>();
+  auto at = p.y.ReinterpretCast<uint32_t>();
+  auto from = p.x.ReinterpretCast<uint32_t>();
+  auto to = p.z.ReinterpretCast<uint32_t>();
   DataCopy(p.x, p.in, 256);
   Duplicate(at, 4u, 64);
   Duplicate(at[64], 32u, 64);
