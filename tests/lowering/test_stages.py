@@ -290,13 +290,11 @@ def test_scale_and_offset_come_one_after_the_other() -> None:
 def test_state_of_quantized_rows_is_that_of_an_item_in_flight() -> None:
     """Factors of rows and absorbed queries of the next item are there before this one is finished."""
     c = context(attention(keys=quantized("key", offset=True), values=quantized("value", offset=True)))
-    (ahead,) = all_continuous((c,))
+    (ahead,) = all_continuous((replace(c, inventory=Inventory()),))
     assert (c.continuous, ahead.continuous) == (False, True)
     rows = c.rows_per_vector.value
     assert [buffer.elements for buffer in row_factors(c)] == [rows] * 2
-    assert [buffer.elements for buffer in row_factors(replace(ahead, inventory=Inventory()))] == [
-        3 * rows
-    ] * 2
+    assert [buffer.elements for buffer in row_factors(ahead)] == [3 * rows] * 2
     (score,) = (stage for stage in tiles_of(ahead).stages if stage.name == "ScoreTile")
     (load,) = (line for line in lines(score) if "<- foldedQuery[" in line)
     assert "itemSlot * rowsPerTask" in load
