@@ -28,6 +28,7 @@ from attndsl.lowering.match.schedule_options import (
     reasons,
     resolve,
     smaller,
+    with_fewer_events,
 )
 from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
@@ -205,9 +206,7 @@ def _smaller(
     """The next schedule to try; with single slots there are fewer events."""
     if isinstance(reason, DoesNotFit):
         return smaller(schedule, stated, architecture, reason.space)
-    if schedule.slots > 1 and "slots" not in stated:
-        return replace(schedule, slots=1)
-    return smaller(schedule, stated, architecture)
+    return with_fewer_events(schedule, stated, architecture)
 
 
 def _stated(operator: Contract, required: tuple[RequiredOption, ...]) -> dict[str, object]:

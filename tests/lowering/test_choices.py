@@ -35,6 +35,7 @@ from attndsl.lowering.match.schedule_options import (
     describe,
     resolve,
     smaller,
+    with_fewer_events,
 )
 from attndsl.lowering.signature.kernel_signature import kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization
@@ -54,7 +55,7 @@ LEGAL = {
     "tile_k": range(64, 1985, 64), "ring": range(2, 9), "rows": range(8, 65, 8), "base_n": range(16, 257, 16),
     "base_k": range(16, 257, 16), "slots": (1, 2), "max_rows": range(16, 257, 16),
     "split_kv": range(1, 4097), "cores": range(1, 25), "value_n": range(16, 257, 16), "query_slots": (1, 2),
-    "value_slots": (1, 2),
+    "value_slots": (1, 2), "result_slots": (1, 2), "widen_lead": range(7),
 }  # fmt: skip
 
 
@@ -77,7 +78,12 @@ def test_every_integer_is_legal_or_told_the_nearest(name, value):
             stated["max_rows"] = 16 * (value // 8)  # one step a core
         if name == "max_rows":
             stated["rows"] = 8
-        assert resolve(stated, DEVICE) == replace(Schedule(), **stated)
+        if name == "widen_lead":
+            stated["ring"] = value + 2
+        follow = {"result_slots": 1} if stated.get("slots") == 1 else {}
+        if stated.get("ring") == 2:
+            follow["widen_lead"] = 0
+        assert resolve(stated, DEVICE) == replace(Schedule(), **{**follow, **stated})
         return
     with pytest.raises(IllegalScheduleValue) as caught:
         resolve({name: value}, DEVICE)
@@ -268,10 +274,32 @@ def test_only_what_is_left_open_shrinks():
     assert seen[3:6] == [(8, 256, 2, 64), (8, 128, 2, 64), (8, 128, 1, 64)]
     assert seen[6:] == [(8, 64, 1, 64), (8, 64, 1, 32), (8, 64, 1, 16)]
     few = Schedule(rows=8, max_rows=64)
-    assert smaller(few, {"tile_k": 512}, ARCHITECTURE) == replace(few, slots=1)
+    single = replace(few, slots=1, result_slots=1)
+    assert smaller(few, {"tile_k": 512}, ARCHITECTURE) == single
+    kept = smaller(few, {"tile_k": 512, "result_slots": 2}, ARCHITECTURE)
+    assert kept == replace(few, slots=1)
     assert smaller(few, {"tile_k": 512, "slots": 2}, ARCHITECTURE) == replace(few, max_rows=32)
     assert smaller(few, {"tile_k": 512, "slots": 2, "max_rows": 64}, ARCHITECTURE) is None
     assert smaller(few, {"slots": 2}, ARCHITECTURE) == replace(few, tile_k=256)
+
+
+def test_events_run_out_for_results_first():
+    """Each slot takes an event id; the buffers of the scores keep their two for longest."""
+    two = Schedule()
+    assert with_fewer_events(two, {}, ARCHITECTURE) == replace(two, result_slots=1)
+    assert with_fewer_events(two, {"result_slots": 2}, ARCHITECTURE) == replace(two, slots=1)
+    single = replace(two, slots=1, result_slots=1)
+    assert with_fewer_events(replace(two, result_slots=1), {}, ARCHITECTURE) == single
+    assert with_fewer_events(single, {}, ARCHITECTURE) == smaller(single, {}, ARCHITECTURE)
+
+
+@pytest.mark.parametrize(("ring", "lead"), [(2, 1), (3, 2), (4, 6)])
+def test_rows_are_widened_fewer_tiles_ahead_than_the_ring_has(ring, lead):
+    with pytest.raises(
+        IllegalScheduleValue, match=rf"widen_lead={lead} must be at most ring - 2 = {ring - 2}"
+    ):
+        resolve({"ring": ring, "widen_lead": lead}, DEVICE)
+    assert resolve({"ring": ring, "widen_lead": ring - 2}, DEVICE).widen_lead == ring - 2
 
 
 def test_rows_of_a_step_stay_where_another_memory_than_theirs_is_full():

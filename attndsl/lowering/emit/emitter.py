@@ -130,12 +130,6 @@ class Emitter:
         return self._option("ring", "ring", "workspace slots between cube and vector cores")
 
     @property
-    def prefetch(self) -> Named:
-        """Tiles by which the scores run ahead of the weighted sums."""
-        meaning = "tiles by which the scores run ahead of the weighted sums"
-        return self.inventory.constant("prefetch", self.ring - 1, meaning)
-
-    @property
     def base_n(self) -> Named:
         """Keys, or value columns, of one matrix multiply."""
         return self._option("baseN", "base_n", "keys or value columns of one matrix multiply")

@@ -30,11 +30,14 @@ class Schedule:
 
     Attributes:
         tile_k: keys of one score tile, the unit of the cube/vector exchange.
-        ring: workspace slots between cube and vector cores; the cube runs ``ring - 1`` tiles ahead.
+        ring: workspace slots between cube and vector cores; the first stage of a tile runs ``ring - 1``
+            tiles ahead of the last.
         rows: score rows one vector step works on.
         base_n: keys (or value columns) of one matrix multiply.
         base_k: depth of one matrix multiply.
-        slots: slots of each unified-buffer load and store buffer (2: double buffering).
+        slots: slots of each unified-buffer load and store buffer but results' (2: double buffering).
+        result_slots: slots of buffers for weighted sums, results, partials and their merge.
+        widen_lead: tiles by which quantized keys and values are widened ahead of the scores.
         max_rows: query rows of one task, the query heads that share a key/value head; above 128 in bands of
             128 rows, which read keys and values from L1.
         split_kv: parts the keys of a row are split into; "idle": as many as idle cores allow; "even": also
@@ -57,6 +60,8 @@ class Schedule:
     base_n: int = 128
     base_k: int = 128
     slots: int = 2
+    result_slots: int = 2
+    widen_lead: int = 1
     max_rows: int = BAND_ROWS
     split_kv: int | str = "auto"
     cores: int | str = "auto"
@@ -69,7 +74,7 @@ class Schedule:
 
     @property
     def prefetch_distance(self) -> int:
-        """Tiles by which the scores run ahead of the weighted sums, the prefetch distance."""
+        """Tiles by which the first stage of a tile runs ahead of the weighted sums."""
         return self.ring - 1
 
     @property
@@ -131,6 +136,8 @@ _LEGAL = {
     "base_n": Legal(16, 256, 16),
     "base_k": Legal(16, 256, 16),
     "slots": Legal(1, 2),
+    "result_slots": Legal(1, 2),
+    "widen_lead": Legal(0, 6),
     "max_rows": Legal(16, 256, 16),
     "split_kv": Legal(1, 4096, words=("auto", "idle", "even")),
     "value_n": Legal(16, 256, 16, _AUTO),
@@ -140,7 +147,7 @@ _LEGAL = {
     "pipeline": Legal(words=("auto", "continuous", "drained")),
     "item_order": Legal(words=("splits", "tasks")),
 }
-ALWAYS_TOLD = frozenset(("slots", "split_kv", "cores"))
+ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
 """Options without a constant that a schedule header tells even if nobody asked for another value."""
 
 
@@ -188,7 +195,25 @@ def resolve(
         line = (lines or {}).get("rows" if "rows" in choices else "max_rows", UNKNOWN_LINE)
         text = f"a divisor of max_rows / {vectors} = {per_core}, the rows of one vector core"
         raise IllegalScheduleValue("rows", schedule.rows, text, closest, line)
-    return schedule
+    return _with_lead(_with_result_slots(schedule, choices), choices, lines or {})
+
+
+def _with_result_slots(schedule: Schedule, choices: Mapping[str, object]) -> Schedule:
+    """As many as other buffers have, unless stated."""
+    return schedule if "result_slots" in choices else replace(schedule, result_slots=schedule.slots)
+
+
+def _with_lead(
+    schedule: Schedule, choices: Mapping[str, object], lines: Mapping[str, SourceLine]
+) -> Schedule:
+    """The scores of a tile run ahead of its weighted sums, however far it was widened ahead of them."""
+    most = schedule.ring - 2
+    if schedule.widen_lead <= most:
+        return schedule
+    if "widen_lead" not in choices:
+        return replace(schedule, widen_lead=most)
+    line = lines.get("widen_lead", UNKNOWN_LINE)
+    raise IllegalScheduleValue("widen_lead", schedule.widen_lead, f"at most ring - 2 = {most}", most, line)
 
 
 def limits_of(options: Mapping[str, Named], device: Device) -> Iterator[tuple[Expr, str]]:
@@ -205,6 +230,8 @@ def limits_of(options: Mapping[str, Named], device: Device) -> Iterator[tuple[Ex
         vectors = device.architecture.aiv_per_aic
         text = "rows divides the rows of a vector core"
         yield (options["max_rows"] // vectors % options["rows"]) == 0, text
+    if "widen_lead" in options:
+        yield options["widen_lead"] + 2 <= options["ring"], "scores run ahead of weighted sums"
 
 
 def multiple_of(option: str, device: Device) -> int:
@@ -237,10 +264,23 @@ def smaller(
     if may_shrink and schedule.tile_k > 128:
         return replace(schedule, tile_k=schedule.tile_k // 2)
     if "slots" in may and schedule.slots > 1:
-        return replace(schedule, slots=1)
+        return replace(schedule, slots=1, result_slots=1 if "result_slots" in may else schedule.result_slots)
     if may_shrink:
         return replace(schedule, tile_k=schedule.tile_k // 2)
     return fewer
+
+
+def with_fewer_events(
+    schedule: Schedule, stated: Mapping[str, object], architecture: Architecture
+) -> Schedule | None:
+    """The next schedule to try when a pipe pair has too few event ids: each slot of a buffer takes one.
+
+    Buffers of results lose their second slot first: most are used once an item, others once a tile.
+    """
+    for name in ("result_slots", "slots"):
+        if name not in stated and getattr(schedule, name) > 1:
+            return replace(schedule, **{name: 1})  # type: ignore[arg-type]
+    return smaller(schedule, stated, architecture)
 
 
 def _with_fewer_rows(schedule: Schedule, may: Set[str], architecture: Architecture) -> Schedule | None:

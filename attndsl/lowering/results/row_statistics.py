@@ -38,7 +38,7 @@ def write_statistics(context: Context) -> Stage:
             "float32",
             context.rows_per_step * STATISTIC_LANES,
             "a row statistic, one block a row",
-            context.schedule.slots,
+            context.schedule.result_slots,
         )
         spread = broadcast(context, leaving, sources[type(output.source.source)], state_row(context))
         return Alloc(buffers=(leaving,), body=seq(spread, _store(context, output, leaving)))
