@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.expr import Const, Expr, ExprLike, Load
+from attndsl.expr import Expr, ExprLike, Load
 from attndsl.expr.compiled_evaluation import evaluator, integers
 from attndsl.expr.nodes import Logic, global_key
 from attndsl.target import Core, Device, Pipe
@@ -257,7 +257,11 @@ class Counter:
             return _Plan()
         asked = _Asked()
         item.units(asked)
-        exprs = [*asked.exprs, *((item.src.rows, item.matrices) if isinstance(item, LoadNz) else ())]
+        exprs = [
+            *asked.exprs,
+            *((item.src.rows, item.matrices) if isinstance(item, LoadNz) else ()),
+            *((item.initial,) if isinstance(item, Mmad) else ()),
+        ]
         pipe, issue = PIPES.index((item.core, item.pipe)), PIPES.index((item.core, Pipe.S))
         reads, writes = (
             [self._tensors.index(each) for each in tensors] for tensors in (item.gm_reads(), item.gm_writes())
@@ -345,7 +349,7 @@ class _CostTable:
             cycles = max(
                 cycles, cost.per_row * rows, cost.per_piece * rows * _pieces(int(units // max(rows, 1)))
             )
-        if isinstance(item, Mmad) and not item.initial.same(Const(True)):
+        if isinstance(item, Mmad) and not machine.value(item.initial):
             cycles += self._accumulate
         return cycles
 
