@@ -26,7 +26,18 @@ from attndsl.spec.operator.operator import Operator
 
 _FILE = "program.pickle"
 _UNCONCERNED = frozenset(
-    ["api", "campaign", "cli", "codegen", "emulator", "execute", "reference", "tile_interpreter", "verify"]
+    [
+        "api",
+        "campaign",
+        "cli",
+        "codegen",
+        "emulator",
+        "execute",
+        "mutate",
+        "reference",
+        "tile_interpreter",
+        "verify",
+    ]
 )
 """Packages that decide nothing about a tile program."""
 
