@@ -34,6 +34,22 @@ def lower(
         NotLowered: for a node without a rule.
         IllegalScheduleValue: for a schedule option that this computation does not allow.
     """
+    return with_hoisted_loads(first_draft(computation, signature, schedule, device))
+
+
+def with_hoisted_loads(program: Program) -> Program:
+    """The joint program without repeated scalar reads of global memory; its buffers stay what they are."""
+    return program.with_(body=hoist_scalar_loads(program.body))
+
+
+def first_draft(
+    computation: Computation, signature: KernelSignature, schedule: Schedule, device: Device
+) -> Program:
+    """The joint program as lowering rules make it: it tells what memory the schedule asks for.
+
+    Raises:
+        NotLowered: for a node without a rule.
+    """
     inventory = Inventory()
     contexts = all_continuous(attention_contexts(computation, signature, schedule, device, inventory))
     add_work_fields(contexts)
@@ -42,7 +58,7 @@ def lower(
         for context, modifiers in zip(contexts, _modifiers(contexts), strict=True)
     ]
     items = [_item_loop(given) for given in inputs]
-    body = hoist_scalar_loads(seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0])))
+    body = seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0]))
     options = {each.option: each.named for each in inventory.constants if each.option}
     of_int8 = _OF_INT8 if signature.dtype == "int8" else ()
     limits = [Requirement(*limit) for limit in limits_of(options, device)]
