@@ -314,21 +314,14 @@ private:
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kKeyRingReady);
         WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        DataCopy(queryL1_, foldedQueryGm_,
-            Nd2NzParams(1, taskRows, tiling_.headDim, 0, kPaddedHeadSize, rowFractals * kFractal, 1,
-                0));
-        SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-        WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
+        LoadNz(queryL1_, foldedQueryGm_, taskRows, tiling_.headDim, kPaddedHeadSize,
+            rowFractals * kFractal);
+        SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
         {
             auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                LoadData(
-                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
-                    queryL1_[rowGroup * (kFractal * kFractal)],
-                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
-                        false, 0));
-            }
+            LoadLeft(leftL0, queryL1_, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
+                rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -337,20 +330,15 @@ private:
                     auto keyL1 = View<half>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    DataCopy(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kPaddedHeadSize],
-                        Nd2NzParams(1, cols, tiling_.headDim, 0, kPaddedHeadSize,
-                            RoundUp(cols, kFractal), 1, 0));
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    LoadNz(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kPaddedHeadSize], cols,
+                        tiling_.headDim, kPaddedHeadSize, RoundUp(cols, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
                         auto rightL0 = View<half>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0,
-                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
-                                0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        LoadFractals(rightL0, keyL1,
+                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
@@ -360,12 +348,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     keyL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                        kTileKeys, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -388,8 +373,8 @@ private:
         {
             auto probL1 = View<half>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
-                Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+                kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -398,34 +383,23 @@ private:
                     auto valueL1 = View<half>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    DataCopy(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize],
-                        Nd2NzParams(1, depth, tiling_.headDim, 0, kPaddedHeadSize,
-                            RoundUp(depth, kFractal), 1, 0));
-                    SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    LoadNz(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], depth,
+                        tiling_.headDim, kPaddedHeadSize, RoundUp(depth, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                probL1[(k0 / kFractal * rowFractals
-                                    + rowGroup) * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
+                        LoadLeft(leftL0,
+                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
+                            rowFractals, depthFractals, rowFractals);
                         {
                             auto rightL0 = View<half>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(
-                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
-                                        0));
-                            }
-                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
+                                depthFractals);
+                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // below 10 fractals only: larger products accumulate in order without
                             // it
                             if (rowFractals * kFractal * kPaddedHeadSize
@@ -444,12 +418,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
-                    FixpipeParamsV220(kPaddedHeadSize, taskRows, rowFractals * kFractal,
-                        kPaddedHeadSize, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
+                    taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -463,14 +434,13 @@ private:
     // Scale and offset of each channel of the head's keys and values.
     __aicore__ inline void LoadFactors(int64_t kvHead)
     {
-        DataCopyPad(keyScaleIo_, antiquantScaleGm_[kvHead * tiling_.antiquantScaleStrideK],
-            DataCopyExtParams(1, tiling_.headDim * 2, 0, 0, 0), DataCopyPadExtParams<T>());
-        DataCopyPad(valueScaleIo_,
+        LoadRow(keyScaleIo_, antiquantScaleGm_[kvHead * tiling_.antiquantScaleStrideK],
+            tiling_.headDim);
+        LoadRow(valueScaleIo_,
             antiquantScaleGm_[kvHead * tiling_.antiquantScaleStrideK
                 + tiling_.antiquantScaleStrideC],
-            DataCopyExtParams(1, tiling_.headDim * 2, 0, 0, 0), DataCopyPadExtParams<T>());
-        SetFlag<HardEvent::MTE2_V>(kKeyScaleIoReady);
-        WaitFlag<HardEvent::MTE2_V>(kKeyScaleIoReady);
+            tiling_.headDim);
+        SetAndWaitFlag<HardEvent::MTE2_V>(kKeyScaleIoReady);
         Cast(keyScale_, keyScaleIo_, RoundMode::CAST_NONE, 128);
         if (tiling_.headDim % kRepeatLanes != 0) {
             PipeBarrier<PIPE_V>();
@@ -514,12 +484,9 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
                 WaitFlag<HardEvent::V_MTE2>(kQueryRowsFree);
-                DataCopyPad(queryRows_,
-                    queryGm_[batch * tiling_.queryStrideB + head * tiling_.queryStrideN],
-                    DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (tiling_.queryStrideN - tiling_.headDim) * 2,
-                        (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16, 0),
-                    DataCopyPadExtParams<T>());
+                LoadRows(queryRows_,
+                    queryGm_[batch * tiling_.queryStrideB + head * tiling_.queryStrideN], chunk,
+                    tiling_.headDim, tiling_.queryStrideN, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE2_V>(kQueryRowsReady);
                 // query * scale
                 WaitFlag<HardEvent::MTE2_V>(kQueryRowsReady);
@@ -567,25 +534,15 @@ private:
                     queryFactor_[r0].ReinterpretCast<uint32_t>(), uint32_t(23), chunk);
                 // folded = query * scale / factor
                 PipeBarrier<PIPE_V>();
-                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], queryFactor_[r0], kRowsPerStep / 8,
-                        BrcbRepeatParams(1, 16));
-                }
+                SpreadOverBlocks<2>(rowBlocks_, queryFactor_[r0], kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
-                    Div(channelRows_[c0], channelRows_[c0],
-                        rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, 16, 16, 1));
-                }
+                DivRows<2>(channelRows_, rowBlocks_, chunk, 128, 128);
                 WaitFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
                 PipeBarrier<PIPE_V>();
                 Cast(queryFolded_, channelRows_, RoundMode::CAST_RINT, chunk * 128);
-                SetFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
-                WaitFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
-                DataCopyPad(foldedQueryGm_[(rowBegin + r0) * kPaddedHeadSize], queryFolded_,
-                    DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (128 - RoundUp(tiling_.headDim, 16)) / 16,
-                        (kPaddedHeadSize - tiling_.headDim) * 2, 0));
+                SetAndWaitFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
+                StoreRows(foldedQueryGm_[(rowBegin + r0) * kPaddedHeadSize], queryFolded_, chunk,
+                    tiling_.headDim, kPaddedHeadSize, 128);
                 SetFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
             }
         }
@@ -601,32 +558,24 @@ private:
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
-            DataCopyPad(int8Rows, keyGm_[keyTile + k0 * tiling_.keyStrideT],
-                DataCopyExtParams(count, tiling_.headDim, tiling_.keyStrideT - tiling_.headDim,
-                    (128 - RoundUp(tiling_.headDim, 32)) / 32, 0),
-                DataCopyPadExtParams<int8_t>());
-            SetFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
-            WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
+            LoadRows(int8Rows, keyGm_[keyTile + k0 * tiling_.keyStrideT], count, tiling_.headDim,
+                tiling_.keyStrideT, 128);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
             {
                 auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 Cast(wideRows, int8Rows, RoundMode::CAST_NONE, count * 128);
-                SetFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
-                DataCopyPad(keyRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows,
-                    DataCopyExtParams(count, tiling_.headDim * 2,
-                        (128 - RoundUp(tiling_.headDim, 16)) / 16,
-                        (kPaddedHeadSize - tiling_.headDim) * 2, 0));
+                SetAndWaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
+                StoreRows(keyRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows, count,
+                    tiling_.headDim, kPaddedHeadSize, 128);
                 SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 wideRowsSlot_ ^= 1;
             }
             SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
             int8RowsSlot_ ^= 1;
         }
-        SetFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
-        WaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
-        SetFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
-        WaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
+        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
+        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kKeyRingReady);
     }
 
@@ -642,24 +591,15 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            DataCopyPad(score,
-                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<float>());
+            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score = score * queryFactor
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], queryFactor_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, queryFactor_[r0], kRowsPerStep);
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Mul(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
+            MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             // score * scale_value  (incre_flash_attention.py:168)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.scaleValue), span);
@@ -677,10 +617,7 @@ private:
                 Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -691,15 +628,9 @@ private:
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
             // score = exp(score - newMax)
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
+            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
@@ -718,10 +649,7 @@ private:
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -732,12 +660,9 @@ private:
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_,
-                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                    (kTileKeys - keys) * 2, 0));
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
@@ -761,32 +686,24 @@ private:
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
-            DataCopyPad(int8Rows, valueGm_[valueTile + k0 * tiling_.valueStrideT],
-                DataCopyExtParams(count, tiling_.headDim, tiling_.valueStrideT - tiling_.headDim,
-                    (128 - RoundUp(tiling_.headDim, 32)) / 32, 0),
-                DataCopyPadExtParams<int8_t>());
-            SetFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
-            WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
+            LoadRows(int8Rows, valueGm_[valueTile + k0 * tiling_.valueStrideT], count,
+                tiling_.headDim, tiling_.valueStrideT, 128);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
             {
                 auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 Cast(wideRows, int8Rows, RoundMode::CAST_NONE, count * 128);
-                SetFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
-                DataCopyPad(valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows,
-                    DataCopyExtParams(count, tiling_.headDim * 2,
-                        (128 - RoundUp(tiling_.headDim, 16)) / 16,
-                        (kPaddedHeadSize - tiling_.headDim) * 2, 0));
+                SetAndWaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
+                StoreRows(valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows, count,
+                    tiling_.headDim, kPaddedHeadSize, 128);
                 SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 wideRowsSlot_ ^= 1;
             }
             SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
             int8RowsSlot_ ^= 1;
         }
-        SetFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
-        WaitFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
-        SetFlag<HardEvent::MTE3_MTE2>(kValueRingReadyMTE2Taken);
-        WaitFlag<HardEvent::MTE3_MTE2>(kValueRingReadyMTE2Taken);
+        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
+        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kValueRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kValueRingReady);
     }
 
@@ -798,23 +715,15 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-            DataCopyPad(partial_,
+            LoadRow(partial_,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
-                DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                DataCopyPadExtParams<float>());
+                chunk * kPaddedHeadSize);
             SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kPaddedHeadSize + d0],
-                    accumulator_[r0 * kPaddedHeadSize + d0],
-                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-            }
+            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+                kPaddedHeadSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial_,
@@ -849,28 +758,18 @@ private:
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-                }
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kPaddedHeadSize + d0],
-                        accumulator_[r0 * kPaddedHeadSize + d0],
-                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
+                DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+                    kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree);
                 PipeBarrier<PIPE_V>();
                 Cast(result_, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
                     chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady);
-                DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+                StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
-                    result_,
-                    DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
-                        (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
+                    result_, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
         } else {
@@ -887,12 +786,10 @@ private:
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
                 WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
-                DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_,
-                    DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
-                    DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], leavingOut_,
-                    DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
+                StoreRows(partialMaxGm_[partialRow * 8], leavingMax_, chunk, 8, 8, 8);
+                StoreRows(partialSumGm_[partialRow * 8], leavingSum_, chunk, 8, 8, 8);
+                StoreRows(partialOutGm_[partialRow * kPaddedHeadSize], leavingOut_, chunk,
+                    kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
         }
@@ -917,15 +814,14 @@ private:
             Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-                DataCopyPad(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                LoadRow(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
+                LoadRow(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-                DataCopyPad(partial_,
+                LoadRow(partial_,
                     partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
-                    DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>());
+                    chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
@@ -942,14 +838,8 @@ private:
                 Mul(partSum_, partSum_, partMax_, chunk * 8);
                 PipeBarrier<PIPE_V>();
                 Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    Mul(partial_[d0], partial_[d0], partMax_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
+                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize, kPaddedHeadSize);
+                MulRows<1>(partial_, partMax_, chunk, kPaddedHeadSize, kPaddedHeadSize);
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_, accumulator_, partial_, chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE2>(kPartialFree);
@@ -958,21 +848,14 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-            }
+            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
             WaitFlag<HardEvent::MTE3_V>(kResultFree);
             PipeBarrier<PIPE_V>();
             Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE3>(kResultReady);
-            WaitFlag<HardEvent::V_MTE3>(kResultReady);
-            DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+            StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
                 + head * tiling_.attentionOutStrideN],
-                result_,
-                DataCopyExtParams(chunk, tiling_.headDim * 2,
-                    (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
-                    (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
+                result_, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
     }
