@@ -12,7 +12,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
 from attndsl.lowering.emit.inventory import Inventory
-from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST, SPLIT, TASK
+from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
 from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.match.attention_pattern import Computation
@@ -20,7 +20,7 @@ from attndsl.lowering.match.schedule_options import Schedule, limits_of
 from attndsl.lowering.phases import PhaseInput, Place, phases
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.signature.kernel_signature import KernelSignature
-from attndsl.lowering.work_partition import add_work_fields, place_workspace
+from attndsl.lowering.work_partition import add_work_fields, place_workspace, split_and_task
 from attndsl.target import Device
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Constant, Program, Requirement
@@ -34,6 +34,7 @@ def lower(
 
     Raises:
         NotLowered: for a node without a rule.
+        IllegalScheduleValue: for a schedule option that this computation does not allow.
     """
     inventory = Inventory()
     contexts = all_continuous(attention_contexts(computation, signature, schedule, device, inventory))
@@ -97,8 +98,7 @@ def _item_loop(given: PhaseInput) -> Statement:
     ]
     body = seq(
         *work,
-        Let(symbol=SPLIT, value=item // context.tasks),
-        Let(symbol=TASK, value=item % context.tasks),
+        *split_and_task(context, item),
         *context.rows.enter(context),
         *key_range(context),
         *context.rows.rows_of_this_aiv(context),

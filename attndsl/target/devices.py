@@ -9,6 +9,7 @@ Sources, by tag
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,6 +25,7 @@ from attndsl.target.costs import (
     Cost,
     Rate,
     at_their_worst,
+    cost_lines,
     measurements,
 )
 
@@ -103,6 +105,12 @@ class Device:
         """How far predictions are from public measurements, relatively, and ``unknown``: what none tells."""
         found = {name: each for name, each in measurements().items() if name != "costs"}
         return {**found, "unknown": list(UNKNOWN)}
+
+    @cached_property
+    def model_version(self) -> str:
+        """A key over all numbers that times are predicted with: costs, rates and bandwidths."""
+        lines = cost_lines(self.costs, self.rates)
+        return hashlib.sha256(f"{self.aic} {lines}".encode()).hexdigest()[:12]
 
     def _a_cycle(self, bandwidth: Rate) -> Rate:
         return Rate(bandwidth.value / self.clock, bandwidth.source)

@@ -239,7 +239,7 @@ class Pipelined(Statement):
     Both core kinds run all steps; each runs its own stages, in the order given. ``back_pressure``: no ring
     leads back to a writing core, so the reader sets a flag when a slot is free again. ``prefetch``,
     ``ring``: the constants that are the deepest lag and the slots of the rings, by which the kernel names
-    them.
+    them; ``lead``: the constant that is the lag of stages after those that prepare a tile.
 
     A *continuous* loop does not drain: when it runs again, its stages with a lag first work on the last
     iterations of the run before, with the scalars of that run. ``steps`` counts the steps of all runs. The
@@ -254,6 +254,7 @@ class Pipelined(Statement):
     lags: tuple[int, ...]
     prefetch: Named | None = None
     ring: Named | None = None
+    lead: Named | None = None
     back_pressure: bool = False
     steps: Steps | None = None
     when: tuple[Expr | None, ...] = ()

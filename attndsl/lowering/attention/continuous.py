@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.expr import Expr, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
@@ -22,29 +23,46 @@ from attndsl.lowering.emit.loop_scalars import (
     TILE,
     TILES,
 )
+from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.tile.program import BLOCK_COUNT
 from attndsl.tile.statements import Collect, Let, PickTensor, Statement
 
 
 def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
-    """The contexts of a computation, with continuous pipelines if each of them can have one."""
-    if not all(_can_be_continuous(context) for context in contexts):
+    """The contexts of a computation, with continuous pipelines if each of them can have one.
+
+    Raises:
+        IllegalScheduleValue: the schedule asks for them and the state of an item does not allow it.
+    """
+    stated = contexts[0].schedule.pipeline
+    if stated == "drained":
+        return contexts
+    in_the_way = next((found for each in contexts if (found := _in_the_way(each))), "")
+    if in_the_way and stated == "continuous":
+        rule = f'"drained" or "auto", as {in_the_way}'
+        raise IllegalScheduleValue("pipeline", stated, rule, "drained", UNKNOWN_LINE)
+    if in_the_way:
         return contexts
     return tuple(replace(context, continuous=True) for context in contexts)
 
 
-def _can_be_continuous(context: Context) -> bool:
-    """Whether the state of an item is scalars and row statistics alone.
+def _in_the_way(context: Context) -> str:
+    """Why a pipeline cannot be continuous; empty where the state of an item is scalars and row statistics.
 
     A second run over the tiles, vectors of channels, collected arrays and picked tensors belong to one item
     at a time.
     """
-    quantized = context.keys.quantization is not None or context.values.quantization is not None
-    if context.computation.selection is not None or quantized:
-        return False
+    if context.computation.selection is not None:
+        return "a selection runs over the tiles of an item again"
+    if context.keys.quantization is not None or context.values.quantization is not None:
+        return "scales of keys or values by channel belong to one item at a time"
     parts = (context.rows, context.keys, context.values)
     entered = [statement for part in parts for statement in part.enter(context)]
-    return not any(isinstance(statement, Collect | PickTensor) for statement in entered)
+    if any(isinstance(statement, Collect) for statement in entered):
+        return "collected indices belong to one item at a time"
+    if any(isinstance(statement, PickTensor) for statement in entered):
+        return "an element of a list of tensors belongs to one item at a time"
+    return ""
 
 
 def turns(context: Context) -> Expr:

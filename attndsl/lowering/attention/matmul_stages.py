@@ -1,8 +1,9 @@
 """The cube's stages: scores of a key tile, and the weighted sum of its values.
 
-Both cut the tile into matrix multiplies of ``padded(rows) x base_n x base_k``; keys and values stream
-through L1 in blocks of that size, every element once. The query rows stay in L0A for all keys of a tile, if
-it holds them twice. Scores and weighted sums take the slots of one buffer in L0C in turn.
+Both cut the tile into matrix multiplies of ``padded(rows) x base_n x base_k``, of values with ``value_n``
+columns; keys and values stream through L1 in blocks of that size, every element once. The query rows stay in
+L0A for all keys of a tile, if it holds them twice. Scores and weighted sums take the slots of one buffer in
+L0C in turn.
 
 A task of more than 128 rows has several bands of rows. A key block in L0B, and the values of a tile in L1,
 serve all of them.
@@ -54,14 +55,15 @@ def cube_buffers(context: Context) -> CubeBuffers:
     dtype, product, buffer = context.cube_dtype, context.product_dtype, context.buffer
     size, base_n, base_k, rows = context.padded_head_size, context.base_n, context.base_k, context.max_rows
     _check_depths(context)
-    wide, columns = _part(size, base_k), _part(context.padded_value_size, base_n)
+    wide, columns = _part(size, base_k), _part(context.padded_value_size, context.value_n)
     constant = context.inventory.constant
     keys = constant("keyBlock", base_n * wide, "elements of a block of keys")
     values = constant("valueBlock", base_k * columns, "elements of a block of values")
     bands = _bands(context)
     band: Expr = rows if bands == 1 else Const(BAND_ROWS)
-    few = 2 if bands == 1 else 1
-    queries = 2 if context.continuous else 1  # those of the next item arrive while the last are in use
+    few = _slots(context.schedule.value_slots, 2 if bands == 1 else 1)
+    # those of the next item arrive while the last are in use
+    queries = _slots(context.schedule.query_slots, 2 if context.continuous else 1)
     depth = maximum(base_k, size) if _holds_query(context) else base_k
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
@@ -94,6 +96,11 @@ def cube_buffers(context: Context) -> CubeBuffers:
             2,
         ),
     )
+
+
+def _slots(stated: int | str, otherwise: int) -> int:
+    """The slots that a schedule states, where it does."""
+    return otherwise if isinstance(stated, str) else stated
 
 
 def _part(extent: Named, step: Named) -> Named:
@@ -144,7 +151,7 @@ def _check_depths(context: Context) -> None:
     s, signature = context.schedule, context.signature
     depth = int(fractal_depth(context.cube_dtype).value)
     sizes = {"heads of": signature.padded_head_size, "heads of values of": signature.padded_value_size}
-    sizes |= {"base_n": s.base_n, "base_k": s.base_k}
+    sizes |= {"base_n": s.base_n, "value_n": s.columns, "base_k": s.base_k}
     for name, size in sizes.items():
         if size % depth:
             what = f"{context.cube_dtype} with {name} {size} (multiples of {depth})"
@@ -342,7 +349,7 @@ def weighted_tile(context: Context) -> Stage:
     columns = _over(
         context,
         context.padded_value_size,
-        context.base_n,
+        context.value_n,
         lambda d0, width: part(context, d0, width),
     )
     if _bands(context) == 1:

@@ -68,7 +68,7 @@ def _rounded(context: Context, source: Buffer, offset: Expr, step: RowStatistics
     dtype = context.parameter(name).dtype
     pitch = _pitch(context, dtype)
     meaning = "finished rows in the dtype of the result"
-    result = context.in_ub("result", dtype, context.rows_per_step * pitch, meaning, s.slots)
+    result = context.in_ub("result", dtype, context.rows_per_step * pitch, meaning, s.result_slots)
 
     def store(run: RowRun) -> Statement:
         target = context.rows.place(context, name, run, width)
@@ -143,7 +143,9 @@ def _by_channel(
     if isinstance(one_for_all, Const):
         return scalar
     meaning = "a factor of the rows"
-    loaded = context.in_ub("factorRows", "float32", context.rows_per_step * padded_size, meaning, s.slots)
+    loaded = context.in_ub(
+        "factorRows", "float32", context.rows_per_step * padded_size, meaning, s.result_slots
+    )
 
     def load(run: RowRun) -> Statement:
         target = loaded.region(run.row * padded_size, run.rows, context.value_dim, padded_size)

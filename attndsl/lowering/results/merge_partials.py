@@ -169,8 +169,8 @@ def _blocks(context: Context) -> _Blocks:
     return _Blocks(
         merged_max=made("mergedMax", "maximum of the merged rows"),
         merged_sum=made("mergedSum", "sum of the merged rows"),
-        part_max=made("partMax", "row maximum of one partial, then exp(it - new max)", s.slots),
-        part_sum=made("partSum", "row sum of one partial", s.slots),
+        part_max=made("partMax", "row maximum of one partial, then exp(it - new max)", s.result_slots),
+        part_sum=made("partSum", "row sum of one partial", s.result_slots),
         new_max=made("newMaxBlocks", "maximum including the partial"),
         rescale=made("mergedRescale", "exp(old max - new max) of the merged rows"),
     )

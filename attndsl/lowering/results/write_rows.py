@@ -88,7 +88,7 @@ def _partial(context: Context) -> list[Statement]:
     b, padded_size, s = vector_buffers(context), context.padded_value_size, context.schedule
     lanes, size = Const(STATISTIC_LANES), context.rows_per_step * STATISTIC_LANES
     leaving_max, leaving_sum = (
-        context.in_ub(name, "float32", size, f"{meaning}, one block a row", s.slots)
+        context.in_ub(name, "float32", size, f"{meaning}, one block a row", s.result_slots)
         for name, meaning in (
             ("leavingMax", "row maxima of a partial"),
             ("leavingSum", "row sums of a partial"),
@@ -134,7 +134,7 @@ def _leaving_sums(context: Context) -> Buffer:
     s, size = context.schedule, context.rows_per_step * context.padded_value_size
     if s.max_rows > BAND_ROWS or context.signature.padded_value_size > _LONG_ROW:
         return vector_buffers(context).partial
-    return context.in_ub("leavingOut", "float32", size, "weighted sums of a partial", s.slots)
+    return context.in_ub("leavingOut", "float32", size, "weighted sums of a partial", s.result_slots)
 
 
 def row_total(context: Context) -> Expr:

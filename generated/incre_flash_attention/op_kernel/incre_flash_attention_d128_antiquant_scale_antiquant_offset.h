@@ -12,9 +12,9 @@
  *
  * Step t of an item, the cube running ahead:
  *   AIV  WidenKeys     tile t              raises kKeyRingReady
- *   AIC  ScoreTile     tile t              waits for kKeyRingReady, raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIV  WidenValues   tile t              raises kValueRingReady
+ *   AIC  ScoreTile     tile t - kWidenLead waits for kKeyRingReady, raises kScoreRingReady
+ *   AIV  SoftmaxTile   tile t - kWidenLead waits for kScoreRingReady, raises kProbRingReady
+ *   AIV  WidenValues   tile t - kWidenLead raises kValueRingReady
  *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, waits for kValueRingReady,
  *   raises kOutRingReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
@@ -55,33 +55,33 @@ constexpr int32_t kValueRingReadyMTE2Done = 1;  // MTE2_MTE3
 // MTE2_V, keyScaleIo, keyOffsetIo, valueScaleIo, valueOffsetIo
 constexpr int32_t kKeyScaleIoReady = 0;
 constexpr int32_t kQueryRowsReady = 1;  // MTE2_V, queryRows
-constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows
-constexpr int32_t kScoreReady = 3;  // MTE2_V, score
-constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows: one id a slot
+constexpr int32_t kScoreReady = 4;  // MTE2_V, score: one id a slot
+constexpr int32_t kPartialReady = 6;  // MTE2_V, partial
+constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
 constexpr int32_t kKeyRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kValueRingReadyMTE2Taken = 1;  // MTE3_MTE2
 constexpr int32_t kQueryFoldedFree = 0;  // MTE3_V, queryFolded
-constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows
-constexpr int32_t kProbFree = 2;  // MTE3_V, prob
-constexpr int32_t kResultFree = 3;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut
+constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows: one id a slot
+constexpr int32_t kProbFree = 3;  // MTE3_V, prob
+constexpr int32_t kResultFree = 4;  // MTE3_V, result
+constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum, leavingOut
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kQueryRowsFree = 0;  // V_MTE2, queryRows
-constexpr int32_t kInt8RowsFree = 1;  // V_MTE2, int8Rows
-constexpr int32_t kScoreFree = 2;  // V_MTE2, score
-constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
+constexpr int32_t kInt8RowsFree = 1;  // V_MTE2, int8Rows: one id a slot
+constexpr int32_t kScoreFree = 3;  // V_MTE2, score: one id a slot
+constexpr int32_t kPartialFree = 5;  // V_MTE2, partial
 // V_MTE2, keyScaleIo, keyScale, keyOffsetIo, keyOffset, valueScaleIo, valueScale, valueOffsetIo,
 // valueOffset
-constexpr int32_t kKeyScaleIoFree = 4;
-constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum
+constexpr int32_t kKeyScaleIoFree = 6;
+constexpr int32_t kPartMaxFree = 7;  // V_MTE2, partMax, partSum
 constexpr int32_t kQueryFoldedReady = 0;  // V_MTE3, queryFolded
-constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows
-constexpr int32_t kProbReady = 2;  // V_MTE3, prob
-constexpr int32_t kResultReady = 3;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum, leavingOut
+constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows: one id a slot
+constexpr int32_t kProbReady = 3;  // V_MTE3, prob
+constexpr int32_t kResultReady = 4;  // V_MTE3, result
+constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum, leavingOut
 
 // Cross-core flags.
 constexpr uint16_t kKeyRingReady = 0;
@@ -129,9 +129,7 @@ public:
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
-            wideRows_ = View<half>(ub_, kWideRows);
             prob_ = View<half>(ub_, kProb);
-            int8Rows_ = View<int8_t>(ub_, kInt8Rows);
             leavingOut_ = View<float>(ub_, kLeavingOut);
             queryRows_ = View<T>(ub_, kQueryRows);
             lanes_ = View<float>(ub_, kLanes);
@@ -140,7 +138,6 @@ public:
             keyScale_ = View<float>(ub_, kKeyScale);
             keyOffset_ = View<float>(ub_, kKeyOffset);
             valueOffset_ = View<float>(ub_, kValueOffset);
-            score_ = View<float>(ub_, kScore);
             channelRows_ = View<float>(ub_, kChannelRows);
             partial_ = View<float>(ub_, kPartial);
             valueScale_ = View<float>(ub_, kValueScale);
@@ -195,8 +192,8 @@ private:
                 tilesPerSplit, firstTile, tiles] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
+                if (step >= kWidenLead && step < tiles + kWidenLead) {
+                    const int64_t tile = step - kWidenLead;
                     ScoreTile(taskRows, rowFractals, keyEnd, firstTile, tile);
                 }
                 if (step >= kPrefetch) {
@@ -223,9 +220,12 @@ private:
         SetFlag<HardEvent::V_MTE2>(kQueryRowsFree);
         SetFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
         SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
+        SetFlag<HardEvent::MTE3_V>(kWideRowsFree + 1);
         SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+        SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
@@ -248,12 +248,12 @@ private:
                     const int64_t tile = step;
                     WidenKeys(batch, keyEnd, firstTile, tile, kvHead, firstHead, rowBegin, rows);
                 }
-                if (step < tiles) {
-                    const int64_t tile = step;
+                if (step >= kWidenLead && step < tiles + kWidenLead) {
+                    const int64_t tile = step - kWidenLead;
                     SoftmaxTile(keyEnd, firstTile, tile, rowBegin, rows);
                 }
-                if (step < tiles) {
-                    const int64_t tile = step;
+                if (step >= kWidenLead && step < tiles + kWidenLead) {
+                    const int64_t tile = step - kWidenLead;
                     WidenValues(batch, keyEnd, firstTile, tile, kvHead);
                 }
                 if (step >= kPrefetch) {
@@ -271,9 +271,12 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kQueryRowsFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
         WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
+        WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+        WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
@@ -646,23 +649,29 @@ private:
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
-            WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
-            DataCopyPad(int8Rows_, keyGm_[keyTile + k0 * tiling_.keyStrideT],
+            auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
+            WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
+            DataCopyPad(int8Rows, keyGm_[keyTile + k0 * tiling_.keyStrideT],
                 DataCopyExtParams(count, tiling_.headDim, tiling_.keyStrideT - tiling_.headDim,
                     (128 - RoundUp(tiling_.headDim, 32)) / 32, 0),
                 DataCopyPadExtParams<int8_t>());
-            SetFlag<HardEvent::MTE2_V>(kInt8RowsReady);
-            WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady);
-            WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
-            Cast(wideRows_, int8Rows_, RoundMode::CAST_NONE, count * 128);
-            SetFlag<HardEvent::V_MTE3>(kWideRowsReady);
-            WaitFlag<HardEvent::V_MTE3>(kWideRowsReady);
-            DataCopyPad(keyRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows_,
-                DataCopyExtParams(count, tiling_.headDim * 2,
-                    (128 - RoundUp(tiling_.headDim, 16)) / 16,
-                    (kPaddedHeadSize - tiling_.headDim) * 2, 0));
-            SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
-            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+            SetFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
+            WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
+            {
+                auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
+                WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
+                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, count * 128);
+                SetFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
+                DataCopyPad(keyRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows,
+                    DataCopyExtParams(count, tiling_.headDim * 2,
+                        (128 - RoundUp(tiling_.headDim, 16)) / 16,
+                        (kPaddedHeadSize - tiling_.headDim) * 2, 0));
+                SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
+                wideRowsSlot_ ^= 1;
+            }
+            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
+            int8RowsSlot_ ^= 1;
         }
         SetFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
         WaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
@@ -681,22 +690,23 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-            DataCopyPad(score_,
+            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            DataCopyPad(score,
                 scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                 DataCopyPadExtParams<float>());
-            SetFlag<HardEvent::MTE2_V>(kScoreReady);
+            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score = score * queryFactor
             for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
                 Brcb(rowBlocks_[copy], queryFactor_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
             }
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady);
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Mul(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                Mul(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
@@ -707,19 +717,19 @@ private:
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Add(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                Add(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             // score * scale_value  (incre_flash_attention.py:168)
             PipeBarrier<PIPE_V>();
-            Muls(score_, score_, float(tiling_.scaleValue), span);
+            Muls(score, score, float(tiling_.scaleValue), span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
                         chunk, 1, kTileKeys / 8);
                 }
             }
@@ -729,7 +739,7 @@ private:
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
+                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
                     kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
@@ -747,17 +757,17 @@ private:
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
+                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
             PipeBarrier<PIPE_V>();
-            Exp(score_, score_, span);
+            Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
                         kTileKeys / 8);
                 }
             }
@@ -766,17 +776,17 @@ private:
             Adds(rowMax_[r0], newMax_, float(0), chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             PipeBarrier<PIPE_V>();
-            Cast(prob_, score_, RoundMode::CAST_RINT, span);
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetFlag<HardEvent::V_MTE3>(kProbReady);
             PipeBarrier<PIPE_V>();
-            Cast(score_, prob_, RoundMode::CAST_NONE, span);
+            Cast(score, prob_, RoundMode::CAST_NONE, span);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * 8 > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
+                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
                     kTileKeys / 8);
             }
             PipeBarrier<PIPE_V>();
@@ -793,7 +803,8 @@ private:
                 DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
                     (kTileKeys - keys) * 2, 0));
             SetFlag<HardEvent::MTE3_V>(kProbFree);
-            SetFlag<HardEvent::V_MTE2>(kScoreFree);
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            scoreSlot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
@@ -812,23 +823,29 @@ private:
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
-            WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
-            DataCopyPad(int8Rows_, valueGm_[valueTile + k0 * tiling_.valueStrideT],
+            auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
+            WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
+            DataCopyPad(int8Rows, valueGm_[valueTile + k0 * tiling_.valueStrideT],
                 DataCopyExtParams(count, tiling_.headDim, tiling_.valueStrideT - tiling_.headDim,
                     (128 - RoundUp(tiling_.headDim, 32)) / 32, 0),
                 DataCopyPadExtParams<int8_t>());
-            SetFlag<HardEvent::MTE2_V>(kInt8RowsReady);
-            WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady);
-            WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
-            Cast(wideRows_, int8Rows_, RoundMode::CAST_NONE, count * 128);
-            SetFlag<HardEvent::V_MTE3>(kWideRowsReady);
-            WaitFlag<HardEvent::V_MTE3>(kWideRowsReady);
-            DataCopyPad(valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows_,
-                DataCopyExtParams(count, tiling_.headDim * 2,
-                    (128 - RoundUp(tiling_.headDim, 16)) / 16,
-                    (kPaddedHeadSize - tiling_.headDim) * 2, 0));
-            SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
-            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+            SetFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
+            WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
+            {
+                auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
+                WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
+                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, count * 128);
+                SetFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
+                WaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
+                DataCopyPad(valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows,
+                    DataCopyExtParams(count, tiling_.headDim * 2,
+                        (128 - RoundUp(tiling_.headDim, 16)) / 16,
+                        (kPaddedHeadSize - tiling_.headDim) * 2, 0));
+                SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
+                wideRowsSlot_ ^= 1;
+            }
+            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
+            int8RowsSlot_ ^= 1;
         }
         SetFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
         WaitFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
@@ -1045,7 +1062,7 @@ private:
 
     // Next slot of each lifetime
     uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
-    uint32_t valueL1Slot_ = 0;
+    uint32_t valueL1Slot_ = 0, int8RowsSlot_ = 0, wideRowsSlot_ = 0, scoreSlot_ = 0;
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -1068,12 +1085,10 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<T> keyScaleIo_, keyOffsetIo_, valueScaleIo_, valueOffsetIo_, queryRows_, result_;
     LocalTensor<float> keyScale_, keyOffset_, valueScale_, valueOffset_, queryFactor_, queryShift_;
-    LocalTensor<float> rowMax_, rowSum_, accumulator_, channelRows_, lanes_, rowBlocks_, score_;
-    LocalTensor<float> tileStat_, newMax_, rescale_, partial_, leavingMax_, leavingSum_;
-    LocalTensor<float> leavingOut_, mergedMax_, mergedSum_, partMax_, partSum_, newMaxBlocks_;
-    LocalTensor<float> mergedRescale_;
-    LocalTensor<half> queryFolded_, wideRows_, prob_;
-    LocalTensor<int8_t> int8Rows_;
+    LocalTensor<float> rowMax_, rowSum_, accumulator_, channelRows_, lanes_, rowBlocks_, tileStat_;
+    LocalTensor<float> newMax_, rescale_, partial_, leavingMax_, leavingSum_, leavingOut_;
+    LocalTensor<float> mergedMax_, mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<half> queryFolded_, prob_;
     LocalTensor<half> queryL1_;
 };
 

@@ -15,13 +15,14 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialise
 constexpr int64_t kRowsPerWidening = 32;  // int8 rows of one vector step
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 1, split_kv auto (spec), cores auto (spec).
+// Options that are no constants: slots 2, result_slots 1, split_kv auto (spec), cores auto (spec).
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores (spec)
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
+constexpr int64_t kWidenLead = 1;  // tiles by which rows are widened ahead of the scores
 
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
@@ -29,7 +30,7 @@ constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector co
 constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedHeadSize;  // elements of a block of values
-// tiles by which the scores run ahead of the weighted sums
+// tiles by which rows are widened ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
@@ -37,8 +38,10 @@ static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
+static_assert(kWidenLead >= 0 && kWidenLead <= 6, "limits of widen_lead");
 static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
+static_assert(kWidenLead + 2 <= kRing, "scores run ahead of weighted sums");
 static_assert(kRowsPerStep <= 8, "a vector step has one group of 8 rows");
 static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
@@ -51,9 +54,9 @@ static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head
 // UB
 constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
-    kWideRowsSlot = kRowsPerWidening * 128 * 2,  // int8 rows as the cube takes them
+    kWideRowsSlot = kRowsPerWidening * 128 * 2,  // 2 slots: int8 rows as the cube takes them
+    kInt8RowsSlot = kRowsPerWidening * 128,  // 2 slots: int8 rows of keys or values
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kInt8RowsSlot = kRowsPerWidening * 128,  // int8 rows of keys or values
     kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sums of a partial
     kQueryRowsSlot = kRowsPerStep * kPaddedHeadSize * 2,  // query rows
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
@@ -62,7 +65,8 @@ constexpr uint32_t
     kKeyScaleSlot = 512,  // scale of each channel of keys, in fp32
     kKeyOffsetSlot = 512,  // offset of each channel of keys, in fp32
     kValueOffsetSlot = 512,  // offset of each channel of values, in fp32
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,  // scores of the rows, then exp(score - max)
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,
     // scratch: query rows times the scale, row sums times the offset
     kChannelRowsSlot =
         kRowsPerStep * ((kPaddedHeadSize + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes) * 4,
@@ -89,12 +93,12 @@ constexpr uint32_t
     kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
 constexpr uint32_t kAccumulator = 0, kWideRows = kAccumulator + kAccumulatorSlot,
-    kProb = kWideRows + kWideRowsSlot, kInt8Rows = kProb + kProbSlot,
-    kLeavingOut = kInt8Rows + kInt8RowsSlot, kQueryRows = kLeavingOut + kLeavingOutSlot,
+    kInt8Rows = kWideRows + 2 * kWideRowsSlot, kProb = kInt8Rows + 2 * kInt8RowsSlot,
+    kLeavingOut = kProb + kProbSlot, kQueryRows = kLeavingOut + kLeavingOutSlot,
     kLanes = kQueryRows + kQueryRowsSlot, kQueryFolded = kLanes + kLanesSlot,
     kResult = kQueryFolded + kQueryFoldedSlot, kKeyScale = kResult + kResultSlot,
     kKeyOffset = kKeyScale + kKeyScaleSlot, kValueOffset = kKeyOffset + kKeyOffsetSlot,
-    kScore = kValueOffset + kValueOffsetSlot + 256, kChannelRows = kScore + kScoreSlot,
+    kScore = kValueOffset + kValueOffsetSlot + 256, kChannelRows = kScore + 2 * kScoreSlot,
     kPartial = kChannelRows + kChannelRowsSlot, kValueScale = kPartial + kPartialSlot,
     kRowBlocks = kValueScale + kValueScaleSlot, kKeyScaleIo = kRowBlocks + kRowBlocksSlot,
     kKeyOffsetIo = kKeyScaleIo + kKeyScaleIoSlot, kValueScaleIo = kKeyOffsetIo + kKeyOffsetIoSlot,

@@ -1,0 +1,152 @@
+"""The search: from the default towards lower bounds, then predictions of the emulator for the best few.
+
+It is deterministic: options and values are tried in a fixed order, and the first of equals is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from attndsl.compiler.compile import Compiled
+from attndsl.tuning.candidates import SEEN, UNSEEN, Candidate, Candidates
+
+Measure = Callable[[Compiled], float]
+"""The predicted time of the call with a compiled kernel, in microseconds."""
+_WORTH = 0.999
+"""The part of the best rank, or time, below which another one is better."""
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate whose time the emulator predicted, in microseconds."""
+
+    candidate: Candidate
+    compiled: Compiled
+    predicted: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search found.
+
+    Attributes:
+        default: the schedule without any choice. ``best``: the fastest; the default if none is faster.
+        trials: all that were predicted, the fastest first.
+        bounded: all candidates that have bounds, by rank. ``unfit``: those of the best that do not fit memories.
+    """
+
+    default: Trial
+    best: Trial
+    trials: tuple[Trial, ...]
+    bounded: tuple[Candidate, ...]
+    unfit: tuple[Candidate, ...]
+
+
+def ranked(candidates: Candidates, rounds: int = _ROUNDS) -> tuple[Candidate, ...]:
+    """The candidates on the way from the default to lower bounds, and their neighbours, by rank.
+
+    Each round looks at all schedules that differ from the best one in one option. ``rounds``: at most.
+    """
+    best = _default(candidates)
+    for _ in range(rounds):
+        around = (candidates.candidate(each) for each in candidates.neighbours(best.schedule, SEEN))
+        lower = [each for each in around if each is not None and each.bounds.rank < best.bounds.rank * _WORTH]
+        fitting = (each for each in sorted(lower, key=_rank) if candidates.compiled(each) is not None)
+        nearest = next(fitting, None)
+        if nearest is None:
+            break
+        best = nearest
+    return tuple(sorted(candidates.known, key=_rank))
+
+
+def search(
+    candidates: Candidates,
+    measure: Measure,
+    top: int,
+    stored: Mapping[str, int | str] | None = None,
+) -> Search:
+    """The best schedule of those that are tried: the default, ``stored`` options, and ``top`` others.
+
+    Half of these are the ones with the best rank. The others differ from the fastest so far in one option that
+    bounds do not see. What cannot be faster than the fastest so far, by its bounds, is not predicted.
+
+    Raises:
+        ScheduleError: stored options are illegal.
+    """
+    bounded = ranked(candidates)
+    first = _default(candidates)
+    found = _Found(candidates, measure, Trial(first, candidates.default, measure(candidates.default)))
+    if stored:
+        known = candidates.candidate(candidates.with_options(stored))
+        if known is not None:
+            found.try_out(known)
+    left = top
+    for each in bounded:
+        if left <= top // 2:
+            break
+        left -= found.try_out(each, alike=True)
+    while left > 0:
+        each = next(found.untried_around_the_best(), None)
+        if each is None:
+            break
+        left -= found.try_out(each)
+    for each in bounded:
+        if left <= 0:
+            break
+        left -= found.try_out(each, alike=True)
+    trials = tuple(sorted(found.trials, key=lambda each: each.predicted))
+    return Search(found.trials[0], found.best, trials, bounded, tuple(found.unfit))
+
+
+def _default(candidates: Candidates) -> Candidate:
+    found = candidates.candidate(candidates.default.schedule)
+    assert found is not None, "the default is legal"
+    return found
+
+
+def _rank(candidate: Candidate) -> tuple[float, int]:
+    """Lower bounds first, then fewer options."""
+    return candidate.bounds.rank, len(candidate.options)
+
+
+class _Found:
+    """What a search has tried so far; the default is the first of ``trials``."""
+
+    def __init__(self, candidates: Candidates, measure: Measure, default: Trial) -> None:
+        self._candidates, self._measure = candidates, measure
+        self.trials, self.best = [default], default
+        self.unfit: list[Candidate] = []
+        self._done = {default.candidate.schedule}
+
+    def try_out(self, candidate: Candidate, *, alike: bool = False) -> bool:
+        """Predict a candidate's time; False where that was done, is not possible, or cannot be the best.
+
+        ``alike``: leave out what has the bounds of one that was predicted: most often it is the same kernel.
+        """
+        if candidate.schedule in self._done or candidate.bounds.least >= self.best.predicted:
+            return False
+        self._done.add(candidate.schedule)
+        if alike and any(trial.candidate.bounds == candidate.bounds for trial in self.trials):
+            return False
+        compiled = self._candidates.compiled(candidate)
+        if compiled is None:
+            self.unfit.append(candidate)
+            return False
+        trial = Trial(candidate, compiled, self._measure(compiled))
+        self.trials.append(trial)
+        if trial.predicted < self.best.predicted * _WORTH:
+            self.best = trial
+        return True
+
+    def untried_around_the_best(self) -> Iterator[Candidate]:
+        """Schedules that differ from the fastest so far in one option that bounds do not see."""
+        for schedule in self._candidates.neighbours(self.best.candidate.schedule, UNSEEN):
+            if schedule in self._done:
+                continue
+            candidate = self._candidates.candidate(schedule)
+            if candidate is None or candidate.bounds.least >= self.best.predicted:
+                self._done.add(schedule)
+                continue
+            yield candidate
