@@ -345,6 +345,8 @@ def _lookups_read_inputs(node: Lookup, graph: Graph) -> str | None:
 def _requantized_values_are_probabilities(node: BlockRequantize, graph: Graph) -> str | None:
     if not isinstance(node.source, Softmax):
         return f"the sum of exponentials comes from a softmax, not from {type(node.source).__name__}"
+    if node.source.sink is not None:
+        return "probabilities that pass through int8 have no sink; scale the result by sigmoid(p.lse - sink)"
     if node.scale is not None and not set(_axes(node.scale)) <= {"B", "N"}:
         return f"a step for each head has the axes (N,), not {_text(_axes(node.scale))}"
     return None
@@ -419,11 +421,21 @@ def _softmax_runs_over_keys(node: Softmax, graph: Graph) -> str | None:
     return None if "T" in axes else f"softmax needs scores with a key axis T, has {_text(axes)}"
 
 
+@_rule(Softmax)
+def _sinks_are_numbers_of_rows(node: Softmax, graph: Graph) -> str | None:
+    if node.sink is None:
+        return None
+    axes = _axes(node.sink)
+    if not set(axes) <= {"B", "N", "Q"}:
+        return f"a sink is a number of each head, axes (N,), or of each row, (B, N, Q), not {_text(axes)}"
+    dtypes = (_dtypes(node.sink) or frozenset()) & INTEGERS
+    return f"a sink is a floating-point number, not {'/'.join(sorted(dtypes))}" if dtypes else None
+
+
 @_rule(RowMax, RowSum)
 def _row_statistics_belong_to_softmax(node: RowMax | RowSum, graph: Graph) -> str | None:
-    return (
-        None if isinstance(node.softmax, Softmax) else f"{type(node.softmax).__name__} has no row statistics"
-    )
+    known = isinstance(node.softmax, Softmax | LogSumExpMerge)
+    return None if known else f"{type(node.softmax).__name__} has no row statistics"
 
 
 @_rule(WeightedSum)

@@ -26,6 +26,7 @@ from attndsl.graph.nodes import (
     RowMax,
     RowSum,
     Scalar,
+    Softmax,
     Take,
     TopK,
     WeightedSum,
@@ -34,7 +35,7 @@ from attndsl.graph.nodes import (
 from attndsl.reference.arithmetic import OPERATIONS
 from attndsl.reference.block_selection import top_k, window_sum
 from attndsl.reference.cache import CACHES
-from attndsl.reference.merge import log_sum_exp_merge
+from attndsl.reference.merge import log_sum_exp_merge, merged_statistics
 from attndsl.reference.rows import STORED_ROWS
 from attndsl.reference.state import Labelled, Rules, State, WholeRules, as_real, rounded, stored_dtype
 from attndsl.reference.streaming import row_statistics, weighted_sum
@@ -118,7 +119,12 @@ def _quantize(state: State, node: Quantize) -> Labelled:
 
 
 def _row_statistic(state: State, node: RowMax | RowSum) -> Labelled:
-    return row_statistics(state, node.softmax)["RowMax" if isinstance(node, RowMax) else "RowSum"]
+    if isinstance(node.softmax, LogSumExpMerge):
+        found = merged_statistics(state, node.softmax)
+    else:
+        assert isinstance(node.softmax, Softmax)  # a rule of the graph
+        found = row_statistics(state, node.softmax)
+    return found["RowMax" if isinstance(node, RowMax) else "RowSum"]
 
 
 def _repeat(state: State, node: Repeat) -> Labelled:

@@ -22,8 +22,9 @@ from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.results.merge_partials import merge_partials
+from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
-from attndsl.lowering.results.write_rows import may_split, write_rows
+from attndsl.lowering.results.write_rows import write_rows
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.target import MemorySpace
 from attndsl.tile.instructions import Binary

@@ -115,8 +115,8 @@ def class_name(names: Names) -> str:
     return f"{pascal(names.op)}Kernel"
 
 
-def kernel_text(compiled: Compiled) -> KernelText:
-    """The kernel of a compiled specialization."""
+def kernel_text(compiled: Compiled, others: Sequence[Compiled] = ()) -> KernelText:
+    """The kernel of a compiled specialization; ``others``: those that have the same program and its text."""
     program, parameter = compiled.program, dtype_parameter(compiled)
     spelling = _spelling(compiled)
     decoding = item_decoding(program)
@@ -135,7 +135,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         guard=f"ATTNDSL_{text_name(compiled).upper()}_H",
         summary=comment(program.summary or compiled.operator.name),
         document=comment(compiled.operator.document),
-        specialization=tuple(_specialization(compiled)),
+        specialization=tuple(_specializations((compiled, *others))),
         pipeline=tuple(_pipeline(compiled.joint, shared)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
         constants=tuple(number_constants(program)),
@@ -171,6 +171,17 @@ def schedule_of(compiled: Compiled) -> ScheduleText:
 def _spelling(compiled: Compiled) -> Spelling:
     parameter = dtype_parameter(compiled)
     return Spelling(compiled.program, parameter.operands if parameter is not None else frozenset())
+
+
+def _specializations(kernels: Sequence[Compiled]) -> Iterator[str]:
+    """What calls of the kernels have in common, one line each, then what each kernel has besides."""
+    every = [list(_specialization(each)) for each in kernels]
+    shared = [line for line in every[0] if all(line in lines for lines in every)]
+    yield from shared
+    if len(kernels) > 1:
+        yield "and one of"
+        for lines in every:
+            yield f"  {', '.join(line for line in lines if line not in shared)}"
 
 
 def _specialization(compiled: Compiled) -> Iterator[str]:

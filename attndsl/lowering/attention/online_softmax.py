@@ -8,7 +8,8 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 
 from __future__ import annotations
 
-from attndsl.expr import Const, Expr
+from attndsl.expr import Const, Expr, ceil_div
+from attndsl.graph import nodes
 from attndsl.lowering.attention.continuous import ring_slot, state_row
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
@@ -20,28 +21,73 @@ from attndsl.lowering.emit.loop_scalars import (
     KEYS,
     LOWEST,
     R0,
+    REPEAT_LANES,
     ROW_BEGIN,
     ROWS,
     SLOT,
     SPAN,
+    SPLIT,
 )
 from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
+from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring, prob_ring, score_ring
+from attndsl.lowering.operands.row_blocks import number_blocks
 from attndsl.target import Core
-from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, StoreRows, Unary, WithScalar
+from attndsl.tile.instructions import (
+    Binary,
+    BlockReduce,
+    Convert,
+    Fill,
+    LoadRows,
+    StoreRows,
+    Unary,
+    WithScalar,
+)
 from attndsl.tile.statements import Alloc, If, Note, Seq, Stage, Statement, seq
 
 
 def start_rows(context: Context) -> Stage:
-    """The statistics of rows that have seen no key: maximum lowest, sum zero."""
+    """The statistics of rows that have seen no key: maximum lowest, sum zero; or those of a sink alone."""
     b, first = vector_buffers(context), state_row(context, Const(0))
     body = seq(
         Fill(dst=whole(b.row_max, first, ROWS), value=LOWEST, where=context.where),
         Fill(dst=whole(b.row_sum, first, ROWS), value=Const(0), where=context.where),
     )
+    sink = context.attention.softmax.sink
+    if sink is not None:
+        seeded = seq(_seeded(context, sink))
+        once = context.schedule.split_kv == 1
+        body = seeded if once else seq(If(condition=SPLIT == 0, then=seeded, otherwise=body))
     return _start(context, "StartRows", body, "Initializes the maxima and sums of the rows.")
+
+
+def _seeded(context: Context, sink: nodes.Node) -> Statement:
+    """The statistics of rows that have seen their sink; of -inf, which is none, the sum is 0.
+
+    Of key splits the first one has it.
+    """
+    b, where = vector_buffers(context), sink.where
+    groups = ceil_div(CHUNK, STATISTIC_LANES)
+
+    def one_chunk() -> list[Statement]:
+        row_max, row_sum = (whole(each, state_row(context), CHUNK) for each in (b.row_max, b.row_sum))
+        logits = whole(b.new_max, 0, CHUNK)
+        return [
+            *context.rows.first_of_step(),
+            Note(text=f"rowMax = max(sink, lowest); rowSum = exp(sink - rowMax)  ({where})"),
+            *number_blocks(context, sink, b.row_blocks, context.rows.each_run, "sink"),
+            BlockReduce(
+                op="Max",
+                dst=b.new_max.region(0, groups, STATISTIC_LANES, STATISTIC_LANES),
+                src=b.row_blocks.region(0, groups, REPEAT_LANES, REPEAT_LANES),
+            ),
+            WithScalar(op="Maxs", dst=row_max, src=logits, scalar=LOWEST, where=where),
+            Binary(op="Sub", dst=row_sum, first=logits, second=row_max, where=where),
+            Unary(op="Exp", dst=row_sum, src=row_sum, where=where),
+        ]
+
+    return chunks(ROWS, context.rows_per_step, lambda r0, chunk: one_chunk(), where)
 
 
 def start_sums(context: Context) -> Stage:

@@ -186,7 +186,7 @@ class Emitter:
 
     def host(self, value: ExprLike, meaning: str = "", stem: str = "") -> Expr:
         """A number that the host knows: constants stand as they are, the rest become tiling fields."""
-        expr = self._spec_numbers(value)
+        expr = self.settled(value)
         if constant_value(expr) is not None and not any(isinstance(node, Fold) for node in expr.walk()):
             return expr
         known = next((field for field in self.inventory.fields if field.value.same(expr)), None)
@@ -226,9 +226,9 @@ class Emitter:
                 return None
             return self.host(node)
 
-        return self._spec_numbers(value).mapped(change)
+        return self.settled(value).mapped(change)
 
-    def _spec_numbers(self, value: ExprLike) -> Expr:
+    def settled(self, value: ExprLike) -> Expr:
         """A spec expression settled, and of the same value in C++."""
         floats = dict.fromkeys(self.signature.float_params, ANYTHING)
         return floored(self.signature.settled(as_expr(value)), {**self.signature.ranges, **floats})

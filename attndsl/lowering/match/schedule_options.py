@@ -35,8 +35,8 @@ class Schedule:
         rows: score rows one vector step works on.
         base_n: keys (or value columns) of one matrix multiply.
         base_k: depth of one matrix multiply.
-        slots: slots of each unified-buffer load and store buffer but results' (2: double buffering).
-        result_slots: slots of buffers for weighted sums, results, partials and their merge.
+        slots: slots of each unified-buffer load and store buffer (2: double buffering).
+        result_slots: the same for buffers of weighted sums, results, partials and their merge.
         widen_lead: tiles by which quantized keys and values are widened ahead of the scores.
         max_rows: query rows of one task, the query heads that share a key/value head; above 128 in bands of
             128 rows, which read keys and values from L1.

@@ -37,6 +37,7 @@ from attndsl.graph.nodes import (
     GroupSum,
     IndexCondition,
     Input,
+    LogSumExpMerge,
     Lookup,
     Node,
     PackedQueries,
@@ -149,13 +150,22 @@ class Value(TakesScalars):
 
     @property
     def row_max(self) -> Value:
-        """Of a softmax: the maximum of each score row, axes (B, N, Q); (S, N) of packed queries."""
+        """The maximum of each score row, axes (B, N, Q); (S, N) of packed queries; -inf without a key.
+
+        Of a softmax, or of what ``attend.merge`` gives: over the rows of all its parts.
+        """
         return Value(RowMax(softmax=self._softmax(), axes=result_axes(self.node), where=author_line()))
 
     @property
     def row_sum(self) -> Value:
-        """Of a softmax: the sum of exponentials of each row, axes (B, N, Q); (S, N) of packed queries."""
+        """The sum of ``exp(score - row_max)`` of each row, axes as :attr:`row_max`; 0 without a key."""
         return Value(RowSum(softmax=self._softmax(), axes=result_axes(self.node), where=author_line()))
+
+    @property
+    def lse(self) -> Value:
+        """The log-sum-exp of each row, ``row_max + log(row_sum)``, axes as :attr:`row_max`; -inf without a
+        key."""
+        return self.row_max + elementwise("log", self.row_sum)
 
     def window_sum(self, *, step: ExprLike, last: ExprLike, counts: tuple[ExprLike, ...]) -> Value:
         """Strided sums over the keys, one for each block j: the sum of the terms ``step * j + last - m - n``
@@ -203,9 +213,13 @@ class Value(TakesScalars):
         axes = tuple("K" if axis == "N" else axis for axis in self.axes)
         return Value(GroupSum(source=self.node, axes=axes, where=author_line()))
 
-    def _softmax(self) -> Softmax:
-        if not isinstance(self.node, Softmax):
-            raise GraphError("row_max and row_sum belong to the result of attend.softmax", author_line())
+    def _softmax(self) -> Softmax | LogSumExpMerge:
+        if not isinstance(self.node, Softmax | LogSumExpMerge):
+            raise GraphError(
+                "row_max, row_sum and lse belong to the result of attend.softmax or attend.merge: keep it, "
+                "as in p = attend.softmax(s), and write p.lse beside p @ values",
+                author_line(),
+            )
         return self.node
 
 
@@ -316,6 +330,17 @@ def node_of(argument: str, value: object) -> Node:
     if not isinstance(value, Value):
         raise wrong(argument, value, "a value of the computation, such as an input")
     return value.node
+
+
+def number_node(argument: str, value: object) -> Node:
+    """The node of a value, of a number or of a symbolic scalar.
+
+    Raises:
+        AuthorArgumentError: it is none of these.
+    """
+    if isinstance(value, Value):
+        return value.node
+    return Scalar(value=check_expression(argument, value), where=author_line())
 
 
 def as_rows(value: object) -> Rows:

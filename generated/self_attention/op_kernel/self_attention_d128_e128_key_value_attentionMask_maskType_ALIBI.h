@@ -8,7 +8,10 @@
  *   head size headSize from 113 to 128
  *   head size headSizeV from 113 to 128
  *   with key, value, attentionMask
- *   maskType = ALIBI
+ *   and one of
+ *     maskType = ALIBI
+ *     layout(attentionMask) = full, maskType = NORM
+ *     layout(attentionMask) = per head, maskType = ALIBI
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
@@ -250,8 +253,8 @@ private:
                     StartRows(itemSlot, rows);
                 }
                 if (tile < tiles && tiling_.items > item) {
-                    SoftmaxTile(heads, firstQuery, keyEnd, firstTile, tile, slot, itemSlot,
-                        rowBegin, rows);
+                    SoftmaxTile(batch, firstHead, heads, firstQuery, keyEnd, firstTile, tile, slot,
+                        itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads,
@@ -663,9 +666,9 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t heads, int64_t firstQuery, int64_t keyEnd,
-        int64_t firstTile, int64_t tile, int64_t slot, int64_t itemSlot, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void SoftmaxTile(int64_t batch, int64_t firstHead, int64_t heads,
+        int64_t firstQuery, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
@@ -682,17 +685,23 @@ private:
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                 DataCopyPadExtParams<float>());
             if (heads == 1) {
+                const int64_t head = firstHead;
                 const int64_t queryIndex = firstQuery + rowBegin + r0;
                 DataCopyPad(attentionMaskRows,
-                    attentionMaskGm_[queryIndex * tiling_.attentionMaskPitch0 + firstKey],
-                    DataCopyExtParams(chunk, keys * 2, (tiling_.attentionMaskPitch0 - keys) * 2,
+                    attentionMaskGm_[batch * tiling_.attentionMaskStrideB
+                        + head * tiling_.attentionMaskStrideN
+                        + queryIndex * tiling_.attentionMaskStrideQ + firstKey],
+                    DataCopyExtParams(chunk, keys * 2, (tiling_.attentionMaskStrideQ - keys) * 2,
                         (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                     DataCopyPadExtParams<T>());
             } else {
                 for (int64_t row = 0; row < chunk; ++row) {
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                     DataCopyPad(attentionMaskRows[row * kTileKeys],
-                        attentionMaskGm_[queryIndex * tiling_.attentionMaskPitch0 + firstKey],
+                        attentionMaskGm_[batch * tiling_.attentionMaskStrideB
+                            + head * tiling_.attentionMaskStrideN
+                            + queryIndex * tiling_.attentionMaskStrideQ + firstKey],
                         DataCopyExtParams(1, keys * 2, 0, 0, 0), DataCopyPadExtParams<T>());
                 }
             }

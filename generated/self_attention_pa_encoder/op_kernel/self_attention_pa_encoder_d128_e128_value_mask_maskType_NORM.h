@@ -9,6 +9,9 @@
  *   head size headSizeV from 113 to 128
  *   with value, mask
  *   maskType = NORM
+ *   and one of
+ *
+ *     layout(mask) = per batch
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
@@ -220,8 +223,8 @@ private:
                     StartRows(itemSlot, rows);
                 }
                 if (tile < tiles && tiling_.items > item) {
-                    SoftmaxTile(heads, firstQuery, keyEnd, firstTile, tile, slot, itemSlot,
-                        rowBegin, rows);
+                    SoftmaxTile(batch, firstHead, heads, firstQuery, keyEnd, firstTile, tile, slot,
+                        itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads,
@@ -526,9 +529,9 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t heads, int64_t firstQuery, int64_t keyEnd,
-        int64_t firstTile, int64_t tile, int64_t slot, int64_t itemSlot, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void SoftmaxTile(int64_t batch, int64_t firstHead, int64_t heads,
+        int64_t firstQuery, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
@@ -544,16 +547,21 @@ private:
                     (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                 DataCopyPadExtParams<float>());
             if (heads == 1) {
+                const int64_t head = firstHead;
                 const int64_t queryIndex = firstQuery + rowBegin + r0;
-                DataCopyPad(maskRows, maskGm_[queryIndex * tiling_.maskPitch0 + firstKey],
-                    DataCopyExtParams(chunk, keys * 2, (tiling_.maskPitch0 - keys) * 2,
+                DataCopyPad(maskRows,
+                    maskGm_[batch * tiling_.maskStrideB + head * tiling_.maskStrideN
+                        + queryIndex * tiling_.maskStrideQ + firstKey],
+                    DataCopyExtParams(chunk, keys * 2, (tiling_.maskStrideQ - keys) * 2,
                         (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                     DataCopyPadExtParams<T>());
             } else {
                 for (int64_t row = 0; row < chunk; ++row) {
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                     DataCopyPad(maskRows[row * kTileKeys],
-                        maskGm_[queryIndex * tiling_.maskPitch0 + firstKey],
+                        maskGm_[batch * tiling_.maskStrideB + head * tiling_.maskStrideN
+                            + queryIndex * tiling_.maskStrideQ + firstKey],
                         DataCopyExtParams(1, keys * 2, 0, 0, 0), DataCopyPadExtParams<T>());
                 }
             }
