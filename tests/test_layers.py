@@ -28,6 +28,7 @@ LAYERS = (
     ("cli",),
     ("campaign",),
     ("api", "ops", "packing"),
+    ("tuning",),
     ("execute",),
     ("codegen",),
     ("verify",),
@@ -90,6 +91,7 @@ NAMELESS = (
     "target",
     "tile",
     "tile_interpreter",
+    "tuning",
 )
 """Packages in which nothing is named after an operator."""
 
