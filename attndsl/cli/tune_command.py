@@ -18,7 +18,7 @@ from attndsl.cli.command_options import (
 from attndsl.cli.command_values import Whole
 from attndsl.cli.requested_calls import requested_call
 
-_TOP, _MOST = 8, 64
+_TOP, _MOST = 10, 64
 
 
 @command(
