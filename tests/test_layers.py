@@ -26,8 +26,10 @@ GRAPH = ImportGraph(ROOT)
 LAYERS = (
     ("__main__",),
     ("cli",),
+    ("mutate",),
     ("campaign",),
     ("api", "ops", "packing"),
+    ("tuning",),
     ("execute",),
     ("codegen",),
     ("verify",),
@@ -90,6 +92,7 @@ NAMELESS = (
     "target",
     "tile",
     "tile_interpreter",
+    "tuning",
 )
 """Packages in which nothing is named after an operator."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import SPLIT, TASK
-from attndsl.lowering.results.write_rows import may_split
+from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.target import Architecture
 from attndsl.tile.buffers import GlobalTensor, item_bytes

@@ -44,10 +44,10 @@ from attndsl.spec.operator.loader import load, load_file
 from attndsl.target import MemorySpace
 from attndsl.tile.statements import Let, Pipelined
 from attndsl.tile_interpreter import run as tile
+from tests.support.authored import call_of, with_schedule
 from tests.support.devices import ARCHITECTURE, DEVICE
 from tests.support.specials import compiled
 
-from .authored import call_of, with_schedule
 from .builders import PADDED, attention, signature
 
 BOTH = frozenset({"attn_mask", "pse_shift"})
@@ -432,7 +432,7 @@ STATED = "op.schedule(max_rows=128, base_n=64"
     ("stated", "instead"), [("", ""), (", split_kv=1", ""), (", split_kv=4", ", not 4 as in the spec")]
 )
 def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
-    """Row statistics need all keys of a row: the table says so, and the kernel never splits them."""
+    """A selection needs all keys of a row: the table says so, and the kernel never splits them."""
     source = (specs_dir() / "nsa_compress_attention.py").read_text()
     assert source.count(STATED) == 1
     (tmp_path / "changed.py").write_text(source.replace(STATED, STATED + stated))
@@ -441,7 +441,7 @@ def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
         operator, Specialization(dtype="float16", padded_head_size=32, padded_value_size=32)
     )
     (line,) = (line for line in compiled.schedule_text.splitlines() if "split_kv" in line)
-    words = r"  split_kv +1 +needed: row statistics are of all keys \(changed\.py:\d+\)"
+    words = r"  split_kv +1 +needed: a selection needs probabilities under all keys \(changed\.py:\d+\)"
     assert re.fullmatch(words + instead, line)
     (splits,) = (field.value for field in compiled.program.tiling if field.name == "splits")
     assert splits.same(Const(1))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from attndsl.base.errors import UserError
+from attndsl.cli.calibration_text import calibration_lines
 from attndsl.cli.profile import Profile
 from attndsl.cli.profile_page.drawing import (
     PLOT,
@@ -84,7 +85,7 @@ def page_text(profile: Profile, block: BlockSpans, program: Program) -> str:
         tensors=tuple(tensors(profile.read_by_tensor)),
         conflicts=tuple((line, f"{cycles:,.0f}") for line, cycles in profile.bank_conflicts.items()),
         schedule=tuple((name, str(value)) for name, value in profile.schedule.items()),
-        calibration=tuple(calibration(profile)),
+        calibration=tuple(line.strip() for line in calibration_lines(profile.device)),
     )
 
 
@@ -136,18 +137,3 @@ def _bounds(profile: Profile) -> Iterator[Share]:
 def _path(profile: Profile) -> Iterator[Share]:
     ordered = sorted(profile.critical_path.items(), key=lambda item: -item[1])
     yield from shares(((name, took, f"{took:.1f} us") for name, took in ordered), profile.time)
-
-
-def calibration(profile: Profile) -> Iterator[str]:
-    """How far predictions are from public measurements, and what none tells."""
-    known = profile.device.calibration_error
-    error, apart, every = known["instructions"], known["kernels"]["apart"], known["kernels"]["all"]
-    yield (
-        f"{error['keys']} instructions and types are off by {error['median']:.2%} (median) and "
-        f"{error['p95']:.1%} (95th percentile) on sizes left out of the fit."
-    )
-    yield (
-        f"Durations of published kernels are off by {apart['duration']:.1%} ({apart['kernels']} that gave no "
-        f"number), by {every['duration']:.1%} of all {every['kernels']}."
-    )
-    yield from (f"Unknown: {each}." for each in known["unknown"])

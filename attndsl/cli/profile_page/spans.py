@@ -27,7 +27,8 @@ class Span:
         core: as "AIC" or "AIV0".
         what: the API, or what the pipe waits for.
         line: "file:number" in the kernel.
-        function: the kernel's function around it, empty outside of the kernel's own text.
+        function: the kernel's function around it, or around the last call before that of a helper in another
+            file; empty outside of the kernel's own text.
     """
 
     core: str
@@ -101,7 +102,7 @@ def read_spans(
                     length=float(str(event["dur"])),
                     what=name.removesuffix(f" {line}"),
                     line=line,
-                    function=functions.get(line, ""),
+                    function=functions.get(line) or functions.get(str(arguments.get("before")), ""),
                     waiting=event["cat"] == "wait",
                 )
             )

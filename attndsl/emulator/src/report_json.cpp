@@ -100,7 +100,8 @@ void write_spans(std::FILE* to, const Machine& m, const char* kernel) {
   std::fprintf(to, "launch\t%s\t%.3f\t%llu\n", kernel, m.end().at, static_cast<unsigned long long>(m.timeline.dropped));
   for (auto& c : m.cores) std::fprintf(to, "core\t%d\t%s\n", c->index, c->label().c_str());
   for (const Span& s : m.timeline.spans)
-    std::fprintf(to, "span\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%s\n", s.core, name_of(s.pipe), s.waiting, s.start, s.cycles, s.what, m.text(s.at).c_str());
+    std::fprintf(to, "span\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%s\t%s\n", s.core, name_of(s.pipe), s.waiting, s.start, s.cycles, s.what, m.text(s.at).c_str(),
+                 s.from.line ? m.text(s.from).c_str() : "");
 }
 
 }  // namespace attnemu

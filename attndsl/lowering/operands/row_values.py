@@ -53,5 +53,6 @@ _ARITHMETIC: dict[str, Callable[[Expr, Expr], Expr]] = {
 def _float(context: Context, node: nodes.Input) -> GlobalTensor:
     tensor = context.parameter(node.name)
     if tensor.dtype != "float32":
-        raise NotLowered(f"{node.name} of dtype {tensor.dtype}, read as scalars", node.where)
+        what = f"{node.name} of dtype {tensor.dtype}, read as scalars"
+        raise NotLowered(what, node.where, 'declare it with dtype="float32"')
     return tensor

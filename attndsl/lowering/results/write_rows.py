@@ -20,6 +20,8 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.results.epilogue_rules import epilogue
+from attndsl.lowering.results.partials import may_split
+from attndsl.lowering.results.row_numbers import statistics_of_item
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -29,11 +31,6 @@ from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement,
 _PARTIAL_ROW = Symbol("partialRow")
 _LONG_ROW = 512
 """Channels of a row, of which the unified buffer holds few copies."""
-
-
-def may_split(context: Context) -> bool:
-    """Whether rows may end as partials: the author allows splits, or there are several attentions."""
-    return context.schedule.split_kv != 1 or len(context.computation.attentions) > 1
 
 
 def write_rows(context: Context) -> Stage:
@@ -75,12 +72,14 @@ def _normalized(context: Context) -> list[Statement]:
     b = vector_buffers(context)
     row_sum = whole(b.row_sum, state_row(context), CHUNK)
     offset = R0 * context.padded_value_size
+    if context.attention.softmax is None:
+        return [epilogue(context, b.accumulator, offset, statistics_of_item(context))]
     return [
         Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),
         broadcast(context, b.row_blocks, b.row_sum, state_row(context)),
         scale_rows(context, "Div", b.accumulator, offset, b.row_blocks),
-        epilogue(context, b.accumulator, offset, context.rows.each_run),
+        epilogue(context, b.accumulator, offset, statistics_of_item(context)),
     ]
 
 

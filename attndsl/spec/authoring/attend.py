@@ -51,6 +51,7 @@ from attndsl.spec.authoring.values import (
     elementwise,
     index_condition,
     node_of,
+    number_node,
 )
 from attndsl.spec.errors import GraphError, SpecError
 
@@ -260,9 +261,16 @@ def scores(query: Value, keys: Value) -> Value:
     return Value(Scores(query=node_of("query", query), keys=as_rows(keys), where=author_line()))
 
 
-def softmax(value: Value) -> Value:
-    """Probabilities over the keys of each row; a row without keys is all zero."""
-    return Value(Softmax(scores=node_of("scores", value), where=author_line()))
+def softmax(value: Value, *, sink: Value | ExprLike | None = None) -> Value:
+    """Probabilities over the keys of each row; a row without keys is all zero.
+
+    ``sink``: a further logit of each head (or batch row and query) that no key has, fp32: rows are divided by
+    ``sum(exp(s - m)) + exp(sink - m)`` with the larger of both maxima for m. The row statistics of such a
+    softmax count the sink: they are what its rows are divided by. Those of the keys alone are of
+    ``p = attend.softmax(s)``, and ``(p @ v) * attend.sigmoid(p.lse - sink)`` is the same result.
+    """
+    logit = None if sink is None else number_node("sink", sink)
+    return Value(Softmax(scores=node_of("scores", value), sink=logit, where=author_line()))
 
 
 def condition(condition: Expr) -> Value:
@@ -352,8 +360,13 @@ def sqrt(value: Value) -> Value:
 
 
 def sigmoid(value: Value) -> Value:
-    """The logistic function, for attention without a row normalization."""
+    """The logistic function; ``sigmoid(s) @ v`` is attention without a row normalization."""
     return elementwise("sigmoid", value)
+
+
+def relu(value: Value) -> Value:
+    """``maximum(value, 0)``; ``relu(s) @ v`` is attention without a row normalization."""
+    return elementwise("maximum", value, 0.0)
 
 
 def _per_row(value: Value | ExprLike | None) -> Node | None:

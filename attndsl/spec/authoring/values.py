@@ -10,7 +10,7 @@ out collapses to its other operand in such a call.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from attndsl.base.source_location import author_line
 from attndsl.expr import (
@@ -37,8 +37,10 @@ from attndsl.graph.nodes import (
     GroupSum,
     IndexCondition,
     Input,
+    LogSumExpMerge,
     Lookup,
     Node,
+    Opposite,
     PackedQueries,
     Repeat,
     Replace,
@@ -104,6 +106,31 @@ class Value(TakesScalars):
     def __abs__(self) -> Value:
         return elementwise("abs", self)
 
+    def __invert__(self) -> Value:
+        """Of a mask: true where it is zero."""
+        if isinstance(self.node, Opposite):
+            return Value(self.node.source)
+        if not isinstance(self.node, Input | IndexCondition | Lookup):
+            raise GraphError("'~' is of a mask: a bool or integer input, as in s.where(~mask)", author_line())
+        return Value(Opposite(source=self.node, axes=self.axes, where=author_line()))
+
+    def __and__(self, other: object) -> Value:
+        raise GraphError(
+            "masks are joined one after the other: write s.where(a).where(b) for s.where(a & b)",
+            author_line(),
+        )
+
+    __rand__ = __and__
+
+    def __or__(self, other: object) -> Value:
+        raise GraphError(
+            "a mask tensor is not joined by '|': pass one tensor, or write both sides as conditions on "
+            "indices",
+            author_line(),
+        )
+
+    __ror__ = __or__
+
     def __matmul__(self, values: Value) -> Value:
         """The weighted sum of value rows over the keys, axes (B, N, Q, E); (S, N, E) of packed queries."""
         where = author_line()
@@ -125,12 +152,15 @@ class Value(TakesScalars):
         axes = merge_axes(self.axes, condition.axes)
         return Value(Replace(source=self.node, condition=mask, value=float(value), axes=axes, where=where))
 
-    def where(self, visible: Expr) -> Value:
-        """This value where ``visible`` holds, -inf elsewhere: a mask as a condition over indices.
+    def where(self, visible: Value | Expr) -> Value:
+        """This value where ``visible`` holds, -inf elsewhere: a mask as a condition over indices, or a mask
+        tensor that is non-zero where keys are visible (``~mask`` of one that hides them).
 
         The condition is written with ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, as in
         ``s.where(attend.KEY <= attend.QUERY)``.
         """
+        if isinstance(visible, Value):
+            return self.replace(~visible, float("-inf"))
         check_condition("what is visible", visible)
         hidden = index_condition(negation(visible))
         return self.replace(hidden, float("-inf"))
@@ -149,13 +179,22 @@ class Value(TakesScalars):
 
     @property
     def row_max(self) -> Value:
-        """Of a softmax: the maximum of each score row, axes (B, N, Q); (S, N) of packed queries."""
+        """The maximum of each score row, axes (B, N, Q); (S, N) of packed queries; -inf without a key.
+
+        Of a softmax, or of what ``attend.merge`` gives: over the rows of all its parts.
+        """
         return Value(RowMax(softmax=self._softmax(), axes=result_axes(self.node), where=author_line()))
 
     @property
     def row_sum(self) -> Value:
-        """Of a softmax: the sum of exponentials of each row, axes (B, N, Q); (S, N) of packed queries."""
+        """The sum of ``exp(score - row_max)`` of each row, axes as :attr:`row_max`; 0 without a key."""
         return Value(RowSum(softmax=self._softmax(), axes=result_axes(self.node), where=author_line()))
+
+    @property
+    def lse(self) -> Value:
+        """The log-sum-exp of each row, ``row_max + log(row_sum)``, axes as :attr:`row_max`; -inf without a
+        key."""
+        return self.row_max + elementwise("log", self.row_sum)
 
     def window_sum(self, *, step: ExprLike, last: ExprLike, counts: tuple[ExprLike, ...]) -> Value:
         """Strided sums over the keys, one for each block j: the sum of the terms ``step * j + last - m - n``
@@ -203,9 +242,13 @@ class Value(TakesScalars):
         axes = tuple("K" if axis == "N" else axis for axis in self.axes)
         return Value(GroupSum(source=self.node, axes=axes, where=author_line()))
 
-    def _softmax(self) -> Softmax:
-        if not isinstance(self.node, Softmax):
-            raise GraphError("row_max and row_sum belong to the result of attend.softmax", author_line())
+    def _softmax(self) -> Softmax | LogSumExpMerge:
+        if not isinstance(self.node, Softmax | LogSumExpMerge):
+            raise GraphError(
+                "row_max, row_sum and lse belong to the result of attend.softmax or attend.merge: keep it, "
+                "as in p = attend.softmax(s), and write p.lse beside p @ values",
+                author_line(),
+            )
         return self.node
 
 
@@ -219,6 +262,16 @@ class TensorValue(Value):
     def __init__(self, node: Node, spec: TensorSpec) -> None:
         super().__init__(node)
         self.spec = spec
+
+    def __eq__(self, other: object) -> Any:
+        """``mask == 0``: true where it is zero; anything else is compared by identity."""
+        return ~self if _is_zero(other) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        """``mask != 0``: the mask itself."""
+        return Value(self.node) if _is_zero(other) else NotImplemented
+
+    __hash__ = object.__hash__
 
     @property
     def given(self) -> Symbol:
@@ -291,6 +344,11 @@ class TensorValue(Value):
         return Load(self.spec.name, flat)
 
 
+def _is_zero(value: object) -> bool:
+    """Whether a mask is compared with 0 or False."""
+    return isinstance(value, bool | int) and value == 0
+
+
 def elementwise(op: str, *operands: Operand) -> Value:
     """The named elementwise operation, broadcast over axes by name."""
     where = author_line()
@@ -316,6 +374,17 @@ def node_of(argument: str, value: object) -> Node:
     if not isinstance(value, Value):
         raise wrong(argument, value, "a value of the computation, such as an input")
     return value.node
+
+
+def number_node(argument: str, value: object) -> Node:
+    """The node of a value, of a number or of a symbolic scalar.
+
+    Raises:
+        AuthorArgumentError: it is none of these.
+    """
+    if isinstance(value, Value):
+        return value.node
+    return Scalar(value=check_expression(argument, value), where=author_line())
 
 
 def as_rows(value: object) -> Rows:

@@ -48,6 +48,7 @@ struct Span {
   SourceLine at;
   double start, cycles;
   bool waiting;
+  SourceLine from;  // the last call in another file before it
 };
 
 // The clock of one core.
