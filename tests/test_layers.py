@@ -26,6 +26,7 @@ GRAPH = ImportGraph(ROOT)
 LAYERS = (
     ("__main__",),
     ("cli",),
+    ("mutate",),
     ("campaign",),
     ("api", "ops", "packing"),
     ("execute",),

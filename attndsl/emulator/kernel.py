@@ -164,6 +164,16 @@ def build(
     return kernels[entry]
 
 
+def build_in(folder: Path, source: Path, *, entry: str) -> Kernel:
+    """As `build` of a file, compiled into ``folder`` and not into the cache: for what runs once."""
+    compiler, text = require_compiler(), source.read_text()
+    made = runtime(compiler)
+    halves = _halves(text, source, (), ())
+    flags = [*KERNEL_FLAGS, *made.include_flags]
+    _compile(compiler, flags, text, source, [entry], (), folder, made.objects, halves)
+    return Kernel(entry, folder / "kernel", str(source.parent))
+
+
 @dataclass(frozen=True)
 class Kernel:
     """A compiled kernel."""
@@ -184,6 +194,7 @@ class Kernel:
         trace: str | Path | None = None,
         costs: str | None = None,
         device: Device | None = None,
+        batch_mode: bool | None = None,
     ) -> Report:
         """Run the kernel on `blocks` blocks with `args` in the order of its parameters.
 
@@ -193,8 +204,9 @@ class Kernel:
         place. `trace`: a file for the predicted timeline, to be opened in Perfetto. `costs`: lines of
         `attndsl.target.costs.cost_lines` other than the device's own. `device`: the one whose time is
         predicted, the default one if none is given. `timeout`: seconds of processor
-        time; on a busy machine the run takes longer, up to ten times as long. Raises `KernelCrashed`,
-        `KernelTimeout`, `LaunchError`.
+        time; on a busy machine the run takes longer, up to ten times as long. `batch_mode`: whether the
+        host asks for all blocks to start together; None leaves it open, and nothing is checked of it.
+        Raises `KernelCrashed`, `KernelTimeout`, `LaunchError`.
         """
         device = device or device_named(DEFAULT_DEVICE)
         if blocks < 1:
@@ -213,6 +225,8 @@ class Kernel:
                 f"key {tiling_key}",
                 f"limit {limit}",
             ]
+            if batch_mode is not None:
+                request += [f"batch_mode {int(batch_mode)}"]
             own = cost_lines(device.costs, device.rates)
             (folder / "costs").write_text(own if costs is None else costs)
             request += [f"costs {folder / 'costs'}"]

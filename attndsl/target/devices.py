@@ -95,10 +95,12 @@ class Device:
             **RATES,
         }
 
-    @property
-    def worst_costs(self) -> str:
-        """Lines of costs as the emulator reads them, with what no measurement tells as bad as it may be."""
-        return at_their_worst(self.costs, self.rates)
+    def worst_costs(self, rates: Mapping[str, Rate]) -> str:
+        """Lines of costs as the emulator reads them, with what no measurement tells as bad as it may be.
+
+        ``rates``: its own, or some other ones.
+        """
+        return at_their_worst(self.costs, rates)
 
     @property
     def calibration_error(self) -> Mapping[str, Any]:

@@ -33,7 +33,7 @@ struct Array { std::string name; uint64_t offset, bytes; bool null, output, defi
 
 struct Request {
   Knobs knobs;
-  int blocks = 1, kind = -1;
+  int blocks = 1, kind = -1, batch_mode = -1;
   uint64_t limit = 0, file_bytes = 0;
   std::string entry, data, report, trace, source_dir;
   std::vector<Array> arrays;
@@ -53,6 +53,7 @@ Request read_request(const char* path) {
     if (word == "blocks") s >> r.blocks;
     else if (word == "kind") s >> r.kind;
     else if (word == "key") s >> key;
+    else if (word == "batch_mode") s >> r.batch_mode;
     else if (word == "limit") s >> r.limit;
     else if (word == "entry") r.entry = rest(s);
     else if (word == "report") r.report = rest(s);
@@ -173,6 +174,7 @@ int launch(const Request& r) {
   }
   Machine m(r.knobs, shape_of(kind_of(r), r.blocks));
   m.source_dir = r.source_dir;
+  m.blocks_start_together = r.batch_mode != 0;
   m.timeline.keep_spans = !r.trace.empty();
   for (uint64_t at : r.pointers) {
     uint64_t offset;

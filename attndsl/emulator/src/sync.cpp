@@ -138,6 +138,13 @@ void pipe_barrier_all(const SourceLine& at) {
   core->open_results.clear();
 }
 
+void blocks_meet(const char* what, const SourceLine& at) {
+  if (machine->blocks_start_together || machine->shape.blocks < 2) return;
+  complain("blocks_start_apart", at, Pipe::S,
+           format("%s: the %d blocks wait for each other, but the launch does not ask for all of them to start together: set the schedule mode to 1 (batch mode)",
+                  what, machine->shape.blocks));
+}
+
 void cross_core_set(int mode, Pipe p, int id, const SourceLine& at) {
   core->last = at;
   if (id < 0 || id >= kCounterIds) {
@@ -158,6 +165,7 @@ void cross_core_set(int mode, Pipe p, int id, const SourceLine& at) {
   core->issue(p, false);
   own.sent[mode].push_back({core->snapshot(p), at, mode, core->time.cross_core_set(*core, p)});
   if (mode == 0) {
+    blocks_meet("CrossCoreSetFlag mode 0", at);
     auto group = all_of(core->kind);
     return match(group, group, mode, id);
   }
