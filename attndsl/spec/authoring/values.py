@@ -146,8 +146,8 @@ class Value(TakesScalars):
             return elementwise("sqrt", self)
         if type(exponent) is not int or not 1 <= exponent <= _MOST_FACTORS:
             raise GraphError(
-                f"'**' of values takes 0.5 or a whole number from 1 to {_MOST_FACTORS}, got {exponent!r}; write "
-                "attend.exp(attend.log(x) * power) for others",
+                f"'**' of values takes 0.5 or a whole number from 1 to {_MOST_FACTORS}, got {exponent!r}; "
+                "write attend.exp(attend.log(x) * power) for others",
                 author_line(),
             )
         found = self
