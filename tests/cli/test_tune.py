@@ -13,7 +13,7 @@ from attndsl.cli.cli import cli
 from attndsl.cli.command_frame import run_command
 from attndsl.emulator import find_compiler
 from attndsl.spec.operator.loader import load_file
-from tests.lowering.authored import with_schedule
+from tests.support.authored import with_schedule
 
 SHAPE = ["--shape", "B=1,num_heads=8,num_key_value_heads=2,S=640,D=64"]
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")

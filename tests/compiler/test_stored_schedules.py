@@ -26,7 +26,7 @@ from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load, load_file
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import device
-from tests.lowering.authored import with_schedule
+from tests.support.authored import with_schedule
 
 SPECIAL = Specialization(dtype="float16", padded_head_size=64)
 

@@ -13,7 +13,7 @@ from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.spec.operator.loader import load
 from attndsl.tuning.candidates import SEEN, UNSEEN, Candidates, same_kernel
 from attndsl.tuning.search import Search, ranked, search
-from tests.lowering.authored import call_of, with_schedule
+from tests.support.authored import call_of, with_schedule
 
 
 def candidates(folder: Path, **stated: object) -> Candidates:

@@ -10,7 +10,7 @@ from attndsl.execute.execute import execute
 from attndsl.target import Core, Pipe
 from attndsl.tuning.bounds import Bounds, bounds_of
 from attndsl.tuning.work import Counter, Work
-from tests.lowering.authored import call_of, with_schedule
+from tests.support.authored import call_of, with_schedule
 from tests.support.devices import DEVICE
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
