@@ -29,6 +29,7 @@ LAYERS = (
     ("mutate",),
     ("campaign",),
     ("api", "ops", "packing"),
+    ("tuning",),
     ("execute",),
     ("codegen",),
     ("verify",),
@@ -91,6 +92,7 @@ NAMELESS = (
     "target",
     "tile",
     "tile_interpreter",
+    "tuning",
 )
 """Packages in which nothing is named after an operator."""
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.base.errors import UserError
+from attndsl.cli.calibration_text import calibration_lines
 from attndsl.cli.shape_conflicts import default_in_the_way, rules_in_the_way
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.compiler.prepare_launch import prepare
@@ -148,18 +149,7 @@ class Profile:
         if conflicts:
             where, most = max(self.bank_conflicts.items(), key=lambda item: item[1])
             yield f"    bank conflicts: {conflicts:.0f} cycles of all cores, {most:.0f} of them at {where}"
-        known = self.device.calibration_error
-        error = known["instructions"]
-        yield (
-            f"    calibration: {error['keys']} instructions and types are off by {error['median']:.2%} "
-            f"(median), {error['p95']:.1%} (95th percentile) on sizes left out of the fit"
-        )
-        apart, every = known["kernels"]["apart"], known["kernels"]["all"]
-        yield (
-            f"    published kernels: durations are off by {apart['duration']:.1%} ({apart['kernels']} "
-            f"apart from the fit), {every['duration']:.1%} (all {every['kernels']})"
-        )
-        yield "    unknown: " + "; ".join(known["unknown"])
+        yield from calibration_lines(self.device)
 
 
 def profile_call(

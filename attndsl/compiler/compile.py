@@ -17,7 +17,7 @@ from attndsl.lowering.errors import (
     StoredScheduleRefused,
     TooManyEvents,
 )
-from attndsl.lowering.lower import lower
+from attndsl.lowering.lower import first_draft, with_hoisted_loads
 from attndsl.lowering.match.attention_pattern import Computation, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
 from attndsl.lowering.match.schedule_options import (
@@ -33,7 +33,8 @@ from attndsl.lowering.match.schedule_options import (
 from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization, settings_of
-from attndsl.passes.pass_manager import PASSES, run_passes
+from attndsl.passes.plan_memory import check_room
+from attndsl.passes.twin_programs import Finish, all_passes
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import Architecture, Device
@@ -86,18 +87,28 @@ class Compiled:
 
 
 def compile_operator(
-    operator: Operator, specialization: Specialization, chosen: Chosen | None = None
+    operator: Operator,
+    specialization: Specialization,
+    chosen: Chosen | None = None,
+    finish: Finish = all_passes,
 ) -> Compiled:
     """Lower, schedule and synchronize one specialization of an operator.
 
-    What nobody states of the schedule shrinks until everything fits. ``chosen``: further options that hold.
+    What nobody states of the schedule shrinks until everything fits.
+
+    Args:
+        operator: what is compiled.
+        specialization: for which calls.
+        chosen: schedule options that hold beside the author's.
+        finish: runs the passes; a :class:`TwinPasses` that is given for a specialization and then for its
+            twin runs them once.
 
     Raises:
         ScheduleError: a choice is illegal, does not fit, or the graph has no lowering.
         InternalError: a pass got or gave what it must not, a defect of the compiler.
     """
     try:
-        return _compile(operator, specialization, chosen)
+        return _compile(operator, specialization, chosen, finish)
     except NotLowered:
         raise
     except ScheduleError as error:
@@ -106,7 +117,9 @@ def compile_operator(
         raise StoredScheduleRefused(chosen.entry, error) from error
 
 
-def _compile(operator: Operator, specialization: Specialization, chosen: Chosen | None) -> Compiled:
+def _compile(
+    operator: Operator, specialization: Specialization, chosen: Chosen | None, finish: Finish
+) -> Compiled:
     computation, signature = recognized(operator, specialization)
     required = required_options(computation)
     options = {} if chosen is None else chosen.options
@@ -115,7 +128,12 @@ def _compile(operator: Operator, specialization: Specialization, chosen: Chosen 
     schedule = resolved(operator, signature, specialization, stated)
     while True:
         try:
-            joint, program = run_passes(lowered(computation, signature, schedule, operator.device), PASSES)
+            draft = first_draft(computation, signature, schedule, operator.device)
+            check_room(draft)
+            joint, program = finish(with_hoisted_loads(draft))
+        except NamesTaken as clash:
+            signature = _with_other_names(signature, clash)
+            continue
         except (DoesNotFit, TooManyEvents) as reason:
             smaller_one = _smaller(reason, schedule, stated, operator.device.architecture)
             if smaller_one is None:
@@ -145,11 +163,18 @@ def lowered(
     """
     while True:
         try:
-            return check_field_names(lower(computation, signature, schedule, device))
+            return check_field_names(
+                with_hoisted_loads(first_draft(computation, signature, schedule, device))
+            )
         except NamesTaken as clash:
-            if clash.names <= signature.taken_names:
-                raise
-            signature = replace(signature, taken_names=signature.taken_names | clash.names)
+            signature = _with_other_names(signature, clash)
+
+
+def _with_other_names(signature: KernelSignature, clash: NamesTaken) -> KernelSignature:
+    """The signature whose tiling fields leave the names alone that the kernel needs for itself."""
+    if clash.names <= signature.taken_names:
+        raise clash
+    return replace(signature, taken_names=signature.taken_names | clash.names)
 
 
 def check_chosen(

@@ -16,6 +16,7 @@ from attndsl.compiler.stored_programs import compiled_or_stored
 from attndsl.compiler.stored_schedules import report_stale
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.specialization import Specialization, specialized_on
+from attndsl.passes.twin_programs import Finish, all_passes
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.split import whole_rank
@@ -94,8 +95,10 @@ def specialization_of(call: Call) -> Specialization:
     return specialized_on(operator, call.present, env, call.dtype, padded_sizes)
 
 
-def compiled_for(operator: Contract, specialization: Specialization) -> Compiled:
+def compiled_for(operator: Contract, specialization: Specialization, finish: Finish = all_passes) -> Compiled:
     """The compiled specialization, made or read once a process; by its stored schedule choices, if any.
+
+    ``finish``: as of :func:`attndsl.compiler.compile.compile_operator`.
 
     Raises:
         StoredSchedulesError: the file of stored choices is no such file.
@@ -105,7 +108,7 @@ def compiled_for(operator: Contract, specialization: Specialization) -> Compiled
     known = _compiled(operator)
     if specialization not in known:
         report_stale(operator, specialization)
-        known[specialization] = compiled_or_stored(operator, specialization)
+        known[specialization] = compiled_or_stored(operator, specialization, finish)
     return known[specialization]
 
 

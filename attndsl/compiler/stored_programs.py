@@ -22,6 +22,7 @@ from attndsl.base.package_files import sources_key
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.compiler.stored_schedules import chosen_schedule
 from attndsl.lowering.signature.specialization import Specialization
+from attndsl.passes.twin_programs import Finish, all_passes
 from attndsl.spec.operator.operator import Operator
 
 _FILE = "program.pickle"
@@ -42,7 +43,7 @@ _UNCONCERNED = frozenset(
 """Packages that decide nothing about a tile program."""
 
 
-def compiled_or_stored(operator: Operator, special: Specialization) -> Compiled:
+def compiled_or_stored(operator: Operator, special: Specialization, finish: Finish = all_passes) -> Compiled:
     """The compiled specialization, from the disk where it is there.
 
     Raises:
@@ -50,7 +51,7 @@ def compiled_or_stored(operator: Operator, special: Specialization) -> Compiled:
     """
     return stored_or_made(
         entry_name(operator, special),
-        lambda: compile_operator(operator, special, chosen_schedule(operator, special)),
+        lambda: compile_operator(operator, special, chosen_schedule(operator, special), finish),
         lambda folder: read_program(folder, operator),
         write_program,
     )

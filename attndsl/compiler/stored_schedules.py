@@ -119,9 +119,8 @@ def chosen_schedule(operator: Operator, special: Specialization) -> Chosen | Non
     return Chosen(options=entry.options, by=by, entry=f"{file.name}: entry {number}")
 
 
-def report_stale(operator: Operator, special: Specialization) -> str:
-    """Warns of a stored choice that is not used, as another version of the model made it; the warning, or
-    nothing.
+def stale_text(operator: Operator, special: Specialization) -> str:
+    """That a stored choice is not used, as another version of the model made it; else nothing.
 
     Raises:
         As :func:`chosen_schedule`.
@@ -130,12 +129,20 @@ def report_stale(operator: Operator, special: Specialization) -> str:
     if found is None or file is None or found[1].model == operator.device.model_version:
         return ""
     number, entry = found
-    said = (
+    return (
         f"{file.name}: entry {number} is not used: model {entry.model} chose it, predictions are now of "
         f"{operator.device.model_version}; run attndsl tune {operator.in_commands} with --write again"
     )
-    _LOGGER.warning(said)
-    return said
+
+
+def report_stale(operator: Operator, special: Specialization) -> None:
+    """Warns of a stored choice that is not used.
+
+    Raises:
+        As :func:`chosen_schedule`.
+    """
+    if said := stale_text(operator, special):
+        _LOGGER.warning(said)
 
 
 def stored_entry(operator: Operator, special: Specialization) -> StoredSchedule | None:

@@ -296,6 +296,14 @@ class Replace(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Opposite(Node):
+    """True where ``source``, a mask, is zero."""
+
+    source: Node
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class IndexCondition(Node):
     """A truth value computed from indices: symbols ``b``, ``n``, ``i`` (query) and ``j`` (key)."""
 

@@ -34,6 +34,7 @@ from attndsl.graph.nodes import (
     LogSumExpMerge,
     Lookup,
     Node,
+    Opposite,
     Output,
     Packed,
     PackedQueries,
@@ -405,6 +406,14 @@ def _replacement_fits(node: Replace, graph: Graph) -> str | None:
         return "the replacement value is NaN"
     union = set(_axes(node.source)) | set(_axes(node.condition))
     return f"{_text(node.axes)} is not the union {sorted(union)}" if union != set(node.axes) else None
+
+
+@_rule(Opposite)
+def _opposites_are_of_truth_values(node: Opposite, graph: Graph) -> str | None:
+    if set(node.axes) != set(_axes(node.source)):
+        return "the axes change"
+    floats = (_dtypes(node.source) or frozenset()) - INTEGERS
+    return f"a mask is bool or integer, not {'/'.join(sorted(floats))}" if floats else None
 
 
 @_rule(Replace)

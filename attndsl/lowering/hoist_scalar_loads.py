@@ -7,13 +7,16 @@ body, so that no loop inside reads it from global memory again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from attndsl.base.facts import kept
 from attndsl.expr import Expr, Load, Logic, Select, Symbol
 from attndsl.expr.reductions import Fold
 from attndsl.tile.buffers import GlobalRegion, Region
+from attndsl.tile.comparison import compared_fields
 from attndsl.tile.naming import camel
 from attndsl.tile.scalars import binds, defined, expressions, extents_of
 from attndsl.tile.statements import Collect, Let, Seq, Statement
@@ -29,7 +32,7 @@ def hoist_scalar_loads(tree: Seq) -> Seq:
     A definition that is nothing but such an element is the name. Elements of which it is not certain that
     they are read (in a branch of a choice, after an ``and``) stay where they are: their index may not hold.
     """
-    return _Naming(frozenset(name for item in tree.walk() for name in binds(item))).body(tree, {})
+    return _Naming(_inside(tree).bound).body(tree, {})
 
 
 class _Naming:
@@ -55,15 +58,14 @@ class _Naming:
                 known = {**known, str(item.value): item.symbol}
         return replace(tree, body=tuple(found))
 
-    def _name(self, read: Load, item: Let, after: Iterable[Statement]) -> Symbol | None:
+    def _name(self, read: Load, item: Let, after: tuple[Statement, ...]) -> Symbol | None:
         """What an element is called; None if it is called so already, is not read again, or its index becomes
         another scalar."""
         if read.same(item.value):
             return None
-        inner = [each for statement in after for each in statement.walk()]
-        index = str(read.index)
-        times = sum(read.same(node) for each in inner for expr in expressions(each) for node in _reads(expr))
-        if times < 2 or any(index in binds(each) for each in inner):
+        index, text = str(read.index), str(read)
+        times = sum(_inside(each).reads.get(text, 0) for each in after)
+        if times < 2 or any(index in _inside(each).bound for each in after):
             return None
         name = f"{camel(read.source)}Of{index[:1].upper()}{index[1:]}"
         # Bodies side by side may use one name, for one element.
@@ -71,18 +73,53 @@ class _Naming:
         return Symbol(name) if free else None
 
     def _statement(self, item: Statement, known: _Known) -> Statement:
+        facts = _inside(item)
+        if not facts.defines and facts.reads.keys().isdisjoint(known):
+            return item
         if isinstance(item, Seq):
             return self.body(item, known)
         inside = _still(known, binds(item))
         changes: dict[str, Any] = {
-            each.name: _replaced(value, inside if isinstance(item, Collect) else known)
-            for each in fields(item)
-            if isinstance(value := getattr(item, each.name), Expr | Region | GlobalRegion)
+            name: _replaced(value, inside if isinstance(item, Collect) else known)
+            for name in compared_fields(type(item))
+            if isinstance(value := getattr(item, name), Expr | Region | GlobalRegion)
             and not (isinstance(value, Symbol) and value.name in binds(item))
         }
         changed = replace(item, **changes) if known and changes else item
         children = tuple(self._statement(child, inside) for child in item.children())
         return changed.with_children(children) if children else changed
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """What hoisting asks of a statement and all inside it.
+
+    Attributes:
+        bound: the scalars that they define.
+        reads: how often each element is read, by its text.
+        defines: whether a definition reads an element.
+    """
+
+    bound: frozenset[str]
+    reads: Mapping[str, int]
+    defines: bool
+
+
+_NOTHING = _Inside(frozenset(), {}, False)
+
+
+@kept
+def _inside(statement: Statement) -> _Inside:
+    reads = [str(read) for expr in expressions(statement) for read in _reads(expr)]
+    parts = [part for child in statement.children() if (part := _inside(child)) is not _NOTHING]
+    bound = binds(statement)
+    if not (parts or reads or bound):
+        return _NOTHING
+    counts = Counter(reads)
+    for part in parts:
+        counts.update(part.reads)
+    defines = (bool(reads) and isinstance(statement, Let)) or any(part.defines for part in parts)
+    return _Inside(frozenset(bound).union(*(part.bound for part in parts)), counts, defines)
 
 
 def _still(known: _Known, bound: Iterable[str]) -> _Known:
@@ -118,6 +155,8 @@ def _is_read(node: Expr) -> bool:
 
 def _reads(expr: Expr) -> Iterator[Load]:
     """Elements outside of functions, wherever they stand."""
+    if not any(map(_is_read, expr.nodes())):
+        return
     if isinstance(expr, Load) and _is_read(expr):
         yield expr
     children = expr.children()

@@ -7,14 +7,12 @@ from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.continuous import all_continuous, item_of_turn, turns
 from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.matmul_stages import with_query
-from attndsl.lowering.attention.scale_absorption import row_factors
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
-from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import Schedule, limits_of
 from attndsl.lowering.phases import PhaseInput, Place, phases
@@ -24,7 +22,7 @@ from attndsl.lowering.work_partition import add_work_fields, place_workspace, sp
 from attndsl.target import Device
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Constant, Program, Requirement
-from attndsl.tile.statements import Alloc, For, Let, Statement, seq
+from attndsl.tile.statements import For, Let, Statement, seq
 
 
 def lower(
@@ -36,6 +34,22 @@ def lower(
         NotLowered: for a node without a rule.
         IllegalScheduleValue: for a schedule option that this computation does not allow.
     """
+    return with_hoisted_loads(first_draft(computation, signature, schedule, device))
+
+
+def with_hoisted_loads(program: Program) -> Program:
+    """The joint program without repeated scalar reads of global memory; its buffers stay what they are."""
+    return program.with_(body=hoist_scalar_loads(program.body))
+
+
+def first_draft(
+    computation: Computation, signature: KernelSignature, schedule: Schedule, device: Device
+) -> Program:
+    """The joint program as lowering rules make it: it tells what memory the schedule asks for.
+
+    Raises:
+        NotLowered: for a node without a rule.
+    """
     inventory = Inventory()
     contexts = all_continuous(attention_contexts(computation, signature, schedule, device, inventory))
     add_work_fields(contexts)
@@ -44,7 +58,7 @@ def lower(
         for context, modifiers in zip(contexts, _modifiers(contexts), strict=True)
     ]
     items = [_item_loop(given) for given in inputs]
-    body = hoist_scalar_loads(seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0])))
+    body = seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0]))
     options = {each.option: each.named for each in inventory.constants if each.option}
     of_int8 = _OF_INT8 if signature.dtype == "int8" else ()
     limits = [Requirement(*limit) for limit in limits_of(options, device)]
@@ -90,12 +104,7 @@ def _item_loop(given: PhaseInput) -> Statement:
     if not item.same(ITEM):
         work, item = [Let(symbol=_WORK, value=item)], _WORK
     finish = phases(Place.ITEM, given).body
-    on_rows: Statement = attention_loop(context, given.modifiers, finish)
-    if row_factors(context):
-        on_rows = Alloc(buffers=row_factors(context), body=seq(on_rows))
-    quantizations = [
-        each.quantization for each in (context.keys, context.values) if each.quantization is not None
-    ]
+    on_rows = attention_loop(context, given.modifiers, finish)
     body = seq(
         *work,
         *split_and_task(context, item),
@@ -104,6 +113,6 @@ def _item_loop(given: PhaseInput) -> Statement:
         *context.rows.rows_of_this_aiv(context),
         *context.keys.enter(context),
         *context.values.enter(context),
-        with_quantization(context, quantizations, with_query(context, on_rows)),
+        with_query(context, on_rows),
     )
     return For(var=ITEM, begin=BLOCK_INDEX, end=turns(context), step=BLOCK_COUNT, body=body)

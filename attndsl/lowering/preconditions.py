@@ -247,12 +247,22 @@ def one_attention_has_effects(c: Candidate) -> Iterator[Finding]:
                 yield "a cache that one of several attentions appends to", node.where
 
 
+def offsets_need_row_sums(c: Candidate) -> Iterator[Finding]:
+    """The offset of quantized values is added as often as probabilities sum up to."""
+    for attention in c.computation.attentions:
+        if attention.softmax is None:
+            for node in attention.values.walk():
+                if isinstance(node, nodes.Dequantize) and node.offset is not None:
+                    yield "values with an offset under weights that are no softmax", node.where
+
+
 def sinks_reach_all_rows(c: Candidate) -> Iterator[Finding]:
     """Rows that name no tensor of a list have no item in which their sink could be counted."""
     for attention in c.computation.attentions:
         named = any(isinstance(each, nodes.Listed) and each.index for each in attention.keys.walk())
-        if attention.softmax.sink is not None and named:
-            yield "a sink of rows that may name no tensor of a list", attention.softmax.where
+        softmax = attention.softmax
+        if softmax is not None and softmax.sink is not None and named:
+            yield "a sink of rows that may name no tensor of a list", softmax.where
 
 
 def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
@@ -329,6 +339,7 @@ RULES: tuple[Rule, ...] = (
     integers_are_multiplied_in_fp16,
     blocks_are_tiles,
     one_attention_has_effects,
+    offsets_need_row_sums,
     sinks_reach_all_rows,
     rows_are_contiguous,
     lists_are_told_apart,
@@ -351,7 +362,7 @@ def _spec(c: Candidate, output: nodes.Output) -> OutputSpec:
 def _inputs(c: Candidate) -> tuple[nodes.Input, ...]:
     """Every tensor that scores and weighted sums read, lengths and other integers aside."""
     found: dict[str, nodes.Input] = {}
-    parts = (node for each in c.computation.attentions for node in (each.softmax, each.values))
+    parts = (node for each in c.computation.attentions for node in (each.weights, each.values))
     for node in (inner for part in parts for inner in part.walk()):
         if isinstance(node, nodes.Input) and c.operator.tensor(node.name).kind == "tensor":
             found.setdefault(node.name, node)

@@ -143,10 +143,24 @@ def run_passes(lowered: Program, passes: tuple[Pass, ...]) -> tuple[Program, Pro
     """
     check_order(passes)
     established = LOWERED
-    joint = program = check(check_field_names(lowered), "lower", established)
+    joint = program = checked(lowered, "lower", established)
     for each in passes:
         established = each.properties_after(established)
-        program = check(check_field_names(each.run(program)), each.name, established)
+        program = checked(each.run(program), each.name, established)
         if Property.JOINT in established:
             joint = program
     return joint, program
+
+
+def checked(program: Program, after: str, established: frozenset[Property]) -> Program:
+    """The program itself, when all rules hold that apply to its properties.
+
+    Args:
+        program: a program between two passes.
+        after: the name of the pass that made it.
+        established: its properties.
+
+    Raises:
+        As :func:`run_passes`.
+    """
+    return check(check_field_names(program), after, established)

@@ -24,10 +24,24 @@ def plan_memory(program: Program) -> Program:
     Raises:
         DoesNotFit: naming the memory, what is needed, what is there and the largest buffer.
     """
-    addresses: dict[Buffer, int] = {}
+    return program.with_(addresses=_addresses(program))
+
+
+def check_room(lowered: Program) -> None:
+    """Whether the buffers of a joint program have room: the split changes neither them nor their order in a
+    memory, so that what does not fit need not go through the passes in front of this one.
+
+    Raises:
+        DoesNotFit: as :func:`plan_memory` for the program after the split.
+    """
+    _addresses(lowered)
+
+
+def _addresses(program: Program) -> dict[Buffer, int]:
+    found: dict[Buffer, int] = {}
     for memory in program.device.architecture.memories:
-        addresses |= _place(memory, program)
-    return program.with_(addresses=addresses)
+        found |= _place(memory, program)
+    return found
 
 
 def _turn(buffer: Buffer, halves: Mapping[Buffer, int]) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from attndsl.graph.nodes import (
     Input,
     LogSumExpMerge,
     Node,
+    Opposite,
     Quantize,
     Repeat,
     Replace,
@@ -86,6 +87,11 @@ def _replace(state: State, node: Replace) -> Labelled:
     return Labelled(node.axes, np.where(condition != 0, state.real.type(node.value), source))
 
 
+def _opposite(state: State, node: Opposite) -> Labelled:
+    source = state.whole(node.source)
+    return Labelled(source.axes, source.data == 0)
+
+
 def _take(state: State, node: Take) -> Labelled:
     source = state.whole(node.source)
     index = int(node.index.evaluate(state.env)) if isinstance(node.index, Expr) else node.index
@@ -140,6 +146,7 @@ _WHOLE: WholeRules = {
     IndexCondition: _index_condition,
     Elementwise: _elementwise,
     Replace: _replace,
+    Opposite: _opposite,
     Take: _take,
     Cast: _cast,
     GroupSum: _group_sum,
@@ -153,7 +160,7 @@ _WHOLE: WholeRules = {
     RowSum: _row_statistic,
 }
 
-_POINTWISE = frozenset[type[Node]]({Elementwise, Replace, Take, Cast, GroupSum, Quantize, Repeat})
+_POINTWISE = frozenset[type[Node]]({Elementwise, Replace, Opposite, Take, Cast, GroupSum, Quantize, Repeat})
 
 RULES = Rules(whole=_WHOLE, pointwise=_POINTWISE, rows={**STORED_ROWS, **CACHES})
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import ml_dtypes
 import numpy as np
 
+from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.expr import Const, Element, Expr, ExprLike, Load, Scope, as_expr
 from attndsl.target import MemorySpace
@@ -48,6 +49,7 @@ class Buffer:
     where: SourceLine = UNKNOWN_LINE
 
     @property
+    @kept
     def elements(self) -> int:
         """Elements of one slot."""
         return int(self.size.evaluate({}))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from typing import Any
 
 NOT_COMPARED = frozenset({"where"})
@@ -18,10 +17,17 @@ NOT_COMPARED = frozenset({"where"})
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-@cache
 def compared_fields(kind: type[Any]) -> tuple[str, ...]:
     """The fields of a dataclass that are compared."""
-    return tuple(each.name for each in fields(kind) if each.name not in NOT_COMPARED)
+    known = _COMPARED.get(kind)
+    if known is None:
+        known = tuple(each.name for each in fields(kind) if each.name not in NOT_COMPARED)
+        _COMPARED[kind] = known
+    return known
+
+
+_COMPARED: dict[type[Any], tuple[str, ...]] = {}
+"""The compared fields of each dataclass that was asked for."""
 
 
 class Comparison:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Load, Scope, Symbol
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import GlobalRegion, Region
+from attndsl.tile.comparison import compared_fields
 from attndsl.tile.entry_size import EntrySize
 from attndsl.tile.naming import global_name, list_name
 from attndsl.tile.program import CORE_SCALARS, Program
@@ -81,9 +81,9 @@ def expressions(statement: Statement) -> tuple[Expr, ...]:
     """Every expression that the statement itself (not its children) uses."""
     found: list[Expr] = []
     defines = _BINDERS.get(type(statement), ())
-    for item in fields(statement):
-        value = getattr(statement, item.name)
-        if isinstance(value, Expr) and item.name not in defines:
+    for name in compared_fields(type(statement)):
+        value = getattr(statement, name)
+        if isinstance(value, Expr) and name not in defines:
             found.append(value)
         elif isinstance(value, Region | GlobalRegion):
             found += extents_of(value)
@@ -124,8 +124,8 @@ def tensors_used(program: Program) -> frozenset[str]:
     for item in program.statements():
         if isinstance(item, PickTensor):
             found.add(item.tensor.name)
-        for field in fields(item):
-            value = getattr(item, field.name)
+        for name in compared_fields(type(item)):
+            value = getattr(item, name)
             if isinstance(value, GlobalRegion):
                 found.add(value.tensor.name)
         for load in loads_of(item):

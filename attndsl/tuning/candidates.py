@@ -20,8 +20,10 @@ from attndsl.compiler.launch_scalars import launch_scalars
 from attndsl.compiler.prepare_launch import specialization_of
 from attndsl.lowering.errors import ScheduleError
 from attndsl.lowering.match.required_options import required_options
-from attndsl.lowering.match.schedule_options import Schedule, legal_values
+from attndsl.lowering.match.schedule_options import Schedule, resolve
 from attndsl.spec.binding.call import Call
+from attndsl.spec.operator.operator import Operator
+from attndsl.tile.printer import print_program
 from attndsl.tile.program import Program
 from attndsl.tuning.bounds import Bounds, bounds_of
 
@@ -30,7 +32,7 @@ TRIED = "tried by a search"
 
 SEEN: Mapping[str, tuple[int | str, ...]] = {
     "max_rows": (64, 128, 256),
-    "tile_k": (256, 512, 1024),
+    "tile_k": (128, 256, 384, 512, 768, 1024),
     "rows": (8, 16, 32),
     "base_n": (64, 128, 256),
     "base_k": (64, 128),
@@ -44,6 +46,8 @@ UNSEEN: Mapping[str, tuple[int | str, ...]] = {
     "ring": (2, 3, 4, 5),
     "pipeline": ("auto", "drained"),
     "slots": (1, 2),
+    "result_slots": (1, 2),
+    "widen_lead": (0, 1, 2, 3),
     "query_slots": ("auto", 1, 2),
     "value_slots": ("auto", 1, 2),
     "item_order": ("splits", "tasks"),
@@ -64,8 +68,8 @@ class Candidates:
     """The schedules of the kernel that a call needs.
 
     Attributes:
-        call: the call. ``special``: the specialization that it needs. ``default``: this, compiled without stored
-            choices.
+        call: the call. ``special``: the specialization that it needs.
+        default: this specialization, compiled without stored choices.
 
     Raises:
         ScheduleError: the operator has no kernel for the call.
@@ -74,6 +78,7 @@ class Candidates:
 
     def __init__(self, call: Call) -> None:
         call.check_target()
+        assert isinstance(call.operator, Operator)
         self.call, self.special, self.operator = call, specialization_of(call), call.operator
         self._computation, self._signature = recognized(self.operator, self.special)
         self._required = required_options(self._computation)
@@ -112,8 +117,7 @@ class Candidates:
     def neighbours(
         self, schedule: Schedule, options: Mapping[str, tuple[int | str, ...]]
     ) -> Iterator[Schedule]:
-        """The schedules that differ in one of these options, if it is open; rows of a step follow those of a
-        task."""
+        """The schedules that differ in one of these options, if it is open."""
         for name, values in options.items():
             if name not in self.open_options:
                 continue
@@ -121,10 +125,21 @@ class Candidates:
                 if value == getattr(schedule, name):
                     continue
                 other = replace(schedule, **{name: value})  # type: ignore[arg-type]
-                per_core = other.rows_per_core(self.operator.device.architecture)
-                if per_core % other.rows and name != "rows" and "rows" in self.open_options:
-                    other = replace(other, rows=gcd(other.rows, per_core))
-                yield other
+                if other.columns != schedule.columns or name != "value_n":
+                    yield self._in_keeping(other, name)
+
+    def _in_keeping(self, schedule: Schedule, changed: str) -> Schedule:
+        """Options that others bound, as they would be by default: rows of a step, slots of results, and how
+        far ahead rows are widened."""
+        may = self.open_options - {changed}
+        per_core = schedule.rows_per_core(self.operator.device.architecture)
+        if per_core % schedule.rows and "rows" in may:
+            schedule = replace(schedule, rows=gcd(schedule.rows, per_core))
+        if schedule.result_slots > schedule.slots and "result_slots" in may:
+            schedule = replace(schedule, result_slots=schedule.slots)
+        if schedule.widen_lead > schedule.ring - 2 and "widen_lead" in may:
+            schedule = replace(schedule, widen_lead=schedule.ring - 2)
+        return schedule
 
     def compiled(self, candidate: Candidate) -> Compiled | None:
         """The candidate's program; None where its schedule does not fit as it is."""
@@ -139,11 +154,8 @@ class Candidates:
     def _bounded(self, schedule: Schedule) -> Candidate | None:
         default, device = asdict(self.default.schedule), self.operator.device
         options = {name: value for name, value in asdict(schedule).items() if value != default[name]}
-        per_core = schedule.rows_per_core(device.architecture)
-        legal = legal_values(device)
-        if per_core % schedule.rows or not all(legal[name].holds(value) for name, value in options.items()):
-            return None
         try:
+            resolve(asdict(schedule), device)
             check_chosen(options, self.operator, self._computation, self._required)
             program = lowered(self._computation, self._signature, schedule, device)
         except ScheduleError:
@@ -154,6 +166,21 @@ class Candidates:
         return Candidate(
             schedule, options, bounds_of(program, program.tiling_values(self._scalars), arguments)
         )
+
+
+def same_kernel(one: Compiled, other: Compiled) -> bool:
+    """Whether two compilations differ in nothing that a kernel does, whatever their options are called."""
+    return _told(one.joint) == _told(other.joint)
+
+
+def _told(program: Program) -> tuple[object, ...]:
+    """What a program says of itself: statements, constants, buffers, and what the host computes."""
+    return (
+        print_program(program),
+        [(each.named.name, each.named.value) for each in program.constants],
+        [(each.name, each.elements, each.slots) for each in program.buffers()],
+        [(each.name, str(each.value)) for each in program.tiling],
+    )
 
 
 def _fits(program: Program) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from attndsl.compiler.compile import Compiled
-from attndsl.tuning.candidates import SEEN, UNSEEN, Candidate, Candidates
+from attndsl.tuning.candidates import SEEN, UNSEEN, Candidate, Candidates, same_kernel
 
 Measure = Callable[[Compiled], float]
 """The predicted time of the call with a compiled kernel, in microseconds."""
@@ -34,7 +34,8 @@ class Search:
     Attributes:
         default: the schedule without any choice. ``best``: the fastest; the default if none is faster.
         trials: all that were predicted, the fastest first.
-        bounded: all candidates that have bounds, by rank. ``unfit``: those of the best that do not fit memories.
+        bounded: all candidates that have bounds, by rank.
+        unfit: those of the best that the passes found no place or no event ids for.
     """
 
     default: Trial
@@ -69,8 +70,8 @@ def search(
 ) -> Search:
     """The best schedule of those that are tried: the default, ``stored`` options, and ``top`` others.
 
-    Half of these are the ones with the best rank. The others differ from the fastest so far in one option that
-    bounds do not see. What cannot be faster than the fastest so far, by its bounds, is not predicted.
+    Half of these are the ones with the best rank. The others differ from the fastest so far in one option
+    that bounds do not see. What cannot be faster than the fastest so far, by its bounds, is not predicted.
 
     Raises:
         ScheduleError: stored options are illegal.
@@ -88,10 +89,10 @@ def search(
             break
         left -= found.try_out(each, alike=True)
     while left > 0:
-        each = next(found.untried_around_the_best(), None)
-        if each is None:
+        another = next(found.untried_around_the_best(), None)
+        if another is None:
             break
-        left -= found.try_out(each)
+        left -= found.try_out(another)
     for each in bounded:
         if left <= 0:
             break
@@ -133,6 +134,8 @@ class _Found:
         compiled = self._candidates.compiled(candidate)
         if compiled is None:
             self.unfit.append(candidate)
+            return False
+        if any(same_kernel(trial.compiled, compiled) for trial in self.trials):
             return False
         trial = Trial(candidate, compiled, self._measure(compiled))
         self.trials.append(trial)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.expr import Const, Expr, ExprLike, Load
+from attndsl.expr import Expr, ExprLike, Load
 from attndsl.expr.compiled_evaluation import evaluator, integers
-from attndsl.expr.nodes import global_key
+from attndsl.expr.nodes import Logic, global_key
 from attndsl.target import Core, Device, Pipe
 from attndsl.target.costs import Cost
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -26,6 +26,7 @@ from attndsl.tile.statements import Collect, For, If, Let, PickTensor, Pipelined
 
 Counts = npt.NDArray[np.float64]
 Scalars = dict[str, Any]
+_Act = Callable[[Scalars, Counts], None]
 
 PIPES = (
     (Core.AIC, Pipe.S),
@@ -97,7 +98,9 @@ class Counter:
         plan = self._plan(statement)
         if plan.make is None:
             return self._nothing
-        key = (id(statement), *(_hashable(scalars.get(name)) for name in plan.names))
+        key = (id(statement), *[_hashable(scalars.get(name)) for name in plan.names])
+        if plan.guards:
+            key += tuple([guard.value(scalars) for guard in plan.guards])
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = plan.make(scalars)
@@ -125,47 +128,53 @@ class Counter:
         working = [child for child, plan in inside if plan.make is not None]
         if not working:
             return _Plan()
-        names = frozenset[str]().union(*(plan.names for _, plan in inside))
+        needs = _Needs().union(*(plan.needs for _, plan in inside))
         if len(working) == 1:
-            return _Plan(names, self._plan(working[0]).make)
-        return _Plan(names, lambda scalars: np.add.reduce([self._count(each, scalars) for each in working]))
+            return _Plan(needs, self._plan(working[0]).make)
+        return _Plan(needs, lambda scalars: np.add.reduce([self._count(each, scalars) for each in working]))
 
     def _seq(self, statement: Seq) -> _Plan:
         """Its parts in turn; of scalars those that a later part depends on."""
-        wanted, steps = frozenset[str](), list[tuple[Statement, bool]]()
+        needs, steps = _Needs(), list[tuple[Statement, bool]]()
         for child in reversed(statement.body):
             defined = _defines(child)
             if defined:
-                if wanted.isdisjoint(defined):
+                if needs.all_names.isdisjoint(defined):
                     continue
-                wanted = (wanted - defined) | self._names(*_exprs(child)) - _bound(child)
+                needs = needs.without(defined).union(
+                    _Needs(self._names(*_exprs(child)) - _bound(child), frozenset())
+                )
                 steps.append((child, True))
                 continue
             plan = self._plan(child)
             if plan.make is not None:
-                wanted |= plan.names
+                needs = needs.union(plan.needs)
                 steps.append((child, False))
         steps.reverse()
         if not any(not defines for _, defines in steps):
             return _Plan()
+        acts = [_definition(child) if defines else self._addition(child) for child, defines in steps]
 
         def make(scalars: Scalars) -> Counts:
             inner, total = dict(scalars), np.zeros(self._size)
-            for child, defines in steps:
-                if defines:
-                    _define(child, inner)
-                else:
-                    total += self._count(child, inner)
+            for act in acts:
+                act(inner, total)
             return total
 
-        return _Plan(wanted, make)
+        return _Plan(needs, make)
+
+    def _addition(self, statement: Statement) -> _Act:
+        def add(scalars: Scalars, total: Counts) -> None:
+            total += self._count(statement, scalars)
+
+        return add
 
     def _for(self, statement: For) -> _Plan:
         body, name = self._plan(statement.body), statement.var.name
         if body.make is None:
             return _Plan()
         bounds = integers(statement.begin, statement.end, statement.step)
-        alike = name not in body.names
+        alike = name not in body.needs.all_names
 
         def make(scalars: Scalars) -> Counts:
             values = range(*bounds(scalars))
@@ -173,8 +182,8 @@ class Counter:
                 return len(values) * self._count(statement.body, scalars) if values else self._nothing
             return self._over(values, name, (statement.body,), (), scalars)
 
-        names = self._names(statement.begin, statement.end, statement.step) | (body.names - {name})
-        return _Plan(names, make)
+        bounded = _Needs(self._names(statement.begin, statement.end, statement.step))
+        return _Plan(bounded.union(body.needs.without(frozenset((name,)))), make)
 
     def _pipelined(self, statement: Pipelined) -> _Plan:
         """Each stage over all iterations, however far apart in time."""
@@ -189,13 +198,16 @@ class Counter:
         name, extent = statement.var.name, integers(statement.extent)
         stages = tuple(stage for stage, _ in pairs)
         conditions = tuple(None if each is None else evaluator(each) for _, each in pairs)
-        names = frozenset[str]().union(*(self._plan(stage).names for stage in stages))
-        names |= self._names(*(each for _, each in pairs if each is not None))
+        parts = [part for _, each in pairs if each is not None for part in _conjuncts(each)]
+        needs = _Needs().union(
+            *(self._plan(stage).needs for stage in stages), *(self._guard(part) for part in parts)
+        )
 
         def make(scalars: Scalars) -> Counts:
             return self._over(range(*extent(scalars)), name, stages, conditions, scalars)
 
-        return _Plan(self._names(statement.extent) | (names - {name}), make)
+        extents = _Needs(self._names(statement.extent))
+        return _Plan(extents.union(needs.without(frozenset((name,)))), make)
 
     def _over(
         self,
@@ -225,7 +237,14 @@ class Counter:
             branch = statement.then if condition(scalars) else statement.otherwise
             return self._nothing if branch is None else self._count(branch, scalars)
 
-        return _Plan(self._names(statement.condition) | plans[0].names | plans[1].names, make)
+        return _Plan(self._guard(statement.condition).union(*(plan.needs for plan in plans)), make)
+
+    def _guard(self, condition: Expr) -> _Needs:
+        """Of a condition only its value counts."""
+        names = self._names(condition)
+        if not names:
+            return _Needs()
+        return _Needs(guards=frozenset((_Guard(condition.structure(), names, evaluator(condition)),)))
 
     def _names(self, *exprs: Expr) -> frozenset[str]:
         """The scalars of expressions that the program defines."""
@@ -238,7 +257,11 @@ class Counter:
             return _Plan()
         asked = _Asked()
         item.units(asked)
-        exprs = [*asked.exprs, *((item.src.rows, item.matrices) if isinstance(item, LoadNz) else ())]
+        exprs = [
+            *asked.exprs,
+            *((item.src.rows, item.matrices) if isinstance(item, LoadNz) else ()),
+            *((item.initial,) if isinstance(item, Mmad) else ()),
+        ]
         pipe, issue = PIPES.index((item.core, item.pipe)), PIPES.index((item.core, Pipe.S))
         reads, writes = (
             [self._tensors.index(each) for each in tensors] for tensors in (item.gm_reads(), item.gm_writes())
@@ -261,16 +284,51 @@ class Counter:
                 counts[first + tensors + tensor] += units
             return counts
 
-        return _Plan(self._names(*exprs), make)
+        return _Plan(_Needs(self._names(*exprs)), make)
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """How a statement is counted; ``names``: of the scalars that its work depends on. ``make`` None: nothing
-    to count."""
+class _Guard:
+    """A condition; ``names``: of the scalars that it asks for."""
+
+    structure: tuple[Any, ...]
+    names: frozenset[str] = field(compare=False)
+    value: Callable[[Scalars], Any] = field(compare=False)
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """What work depends on: the values of scalars, and of conditions as long as their scalars are known."""
 
     names: frozenset[str] = frozenset()
-    make: Callable[[Scalars], Counts] | None = field(default=None, compare=False)
+    guards: frozenset[_Guard] = frozenset()
+
+    @property
+    def all_names(self) -> frozenset[str]:
+        """The scalars, those of conditions too."""
+        return self.names.union(*(guard.names for guard in self.guards))
+
+    def union(self, *others: _Needs) -> _Needs:
+        """What all of these depend on."""
+        return _Needs(
+            self.names.union(*(each.names for each in others)),
+            self.guards.union(*(each.guards for each in others)),
+        )
+
+    def without(self, defined: frozenset[str]) -> _Needs:
+        """The same outside of the statement that defines these scalars. Conditions on them are unknown there;
+        what they ask for besides is needed itself."""
+        kept = frozenset(guard for guard in self.guards if guard.names.isdisjoint(defined))
+        lost = (guard.names for guard in self.guards - kept)
+        return _Needs(self.names.union(*lost) - defined, kept)
+
+
+class _Plan:
+    """How a statement is counted, and what its work depends on. ``make`` None: nothing to count."""
+
+    def __init__(self, needs: _Needs | None = None, make: Callable[[Scalars], Counts] | None = None) -> None:
+        self.needs, self.make = needs or _Needs(), make
+        self.names, self.guards = tuple(sorted(self.needs.names)), tuple(self.needs.guards)
 
 
 class _CostTable:
@@ -291,7 +349,7 @@ class _CostTable:
             cycles = max(
                 cycles, cost.per_row * rows, cost.per_piece * rows * _pieces(int(units // max(rows, 1)))
             )
-        if isinstance(item, Mmad) and not item.initial.same(Const(True)):
+        if isinstance(item, Mmad) and not machine.value(item.initial):
             cycles += self._accumulate
         return cycles
 
@@ -351,6 +409,15 @@ def _read(*exprs: Expr) -> frozenset[str]:
     return frozenset(found)
 
 
+def _conjuncts(condition: Expr) -> Iterator[Expr]:
+    """The conditions that all have to hold."""
+    if isinstance(condition, Logic) and condition.op == "and":
+        yield from _conjuncts(condition.left)
+        yield from _conjuncts(condition.right)
+    else:
+        yield condition
+
+
 def _exprs(statement: Statement) -> tuple[Expr, ...]:
     """What the scalars that a statement defines depend on."""
     if isinstance(statement, Let):
@@ -386,18 +453,31 @@ def _defined(tree: Statement) -> frozenset[str]:
     return frozenset(found)
 
 
-def _define(statement: Statement, scalars: Scalars) -> None:
-    """Give the names that a statement defines their values."""
+def _definition(statement: Statement) -> _Act:
+    """Gives the names that a statement defines their values."""
     if isinstance(statement, Let):
-        scalars[statement.symbol.name] = evaluator(statement.value)(scalars)
-    elif isinstance(statement, Collect):
-        found = list(_collected(statement, scalars))
-        scalars[statement.array.name] = np.array(found, np.int64)
-        scalars[statement.count.name] = len(found)
-    elif isinstance(statement, PickTensor):
-        entries = scalars[statement.tensor.name]
-        index = min(max(evaluator(statement.index)(scalars), 0), len(entries) - 1)
-        scalars[global_key(statement.tensor.name)] = entries[index]
+        name, value = statement.symbol.name, evaluator(statement.value)
+
+        def let(scalars: Scalars, _: Counts) -> None:
+            scalars[name] = value(scalars)
+
+        return let
+    if isinstance(statement, Collect):
+        array, count = statement.array.name, statement.count.name
+
+        def collect(scalars: Scalars, _: Counts) -> None:
+            found = list(_collected(statement, scalars))
+            scalars[array], scalars[count] = np.array(found, np.int64), len(found)
+
+        return collect
+    assert isinstance(statement, PickTensor)
+    tensor, index = statement.tensor.name, evaluator(statement.index)
+
+    def pick(scalars: Scalars, _: Counts) -> None:
+        entries = scalars[tensor]
+        scalars[global_key(tensor)] = entries[min(max(index(scalars), 0), len(entries) - 1)]
+
+    return pick
 
 
 def _collected(statement: Collect, scalars: Scalars) -> Iterator[int]:

@@ -44,10 +44,10 @@ from attndsl.spec.operator.loader import load, load_file
 from attndsl.target import MemorySpace
 from attndsl.tile.statements import Let, Pipelined
 from attndsl.tile_interpreter import run as tile
+from tests.support.authored import call_of, with_schedule
 from tests.support.devices import ARCHITECTURE, DEVICE
 from tests.support.specials import compiled
 
-from .authored import call_of, with_schedule
 from .builders import PADDED, attention, signature
 
 BOTH = frozenset({"attn_mask", "pse_shift"})

@@ -18,8 +18,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
-
-from .authored import with_schedule
+from tests.support.authored import with_schedule
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 FP16 = np.dtype(np.float16)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from attndsl.compiler import compile as compiling
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.signature.specialization import Specialization
+from attndsl.passes import twin_programs
 from attndsl.passes.pass_manager import PASSES, Pass
 from attndsl.tile.printer import print_memory_map, print_program
 from attndsl.tile.program import Program
@@ -40,7 +40,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Program]:
         tmp_path_factory.mktemp("golden"), DECODE_SCORES, DECODE_RESULT, schedule="split_kv=1"
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiling, "PASSES", tuple(map(noting, PASSES)))
+        patch.setattr(twin_programs, "PASSES", tuple(map(noting, PASSES)))
         compile_operator(operator, Specialization(dtype="float16", padded_head_size=16))
     return found
 

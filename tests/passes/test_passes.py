@@ -12,9 +12,9 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.base.errors import InternalError
-from attndsl.compiler import compile as compiling
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.lowering.signature.specialization import Specialization
+from attndsl.passes import twin_programs
 from attndsl.passes.pass_manager import (
     FINISHED,
     LOWERED,
@@ -73,7 +73,7 @@ WRONG: dict[str, tuple[tuple[Pass, ...], str]] = {
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_order_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     passes, says = WRONG[name]
-    monkeypatch.setattr(compiling, "PASSES", passes)
+    monkeypatch.setattr(twin_programs, "PASSES", passes)
     with pytest.raises(InternalError, match=says):
         compile_operator(ops.incre_flash_attention, SPECIAL)
 
@@ -124,7 +124,7 @@ def _lowered(operator: Operator = ops.incre_flash_attention):
         return PASSES[0].run(program)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiling, "PASSES", instead(PASSES[0], replace(PASSES[0], run=noting)))
+        patch.setattr(twin_programs, "PASSES", instead(PASSES[0], replace(PASSES[0], run=noting)))
         compile_operator(operator, SPECIAL)
     return seen[-1]
 

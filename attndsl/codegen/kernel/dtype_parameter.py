@@ -16,7 +16,6 @@ from attndsl.codegen.host.problem_members import io_tensor
 from attndsl.codegen.kernel_set.kernel_names import text_name_of
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
-from attndsl.expr import Expr
 from attndsl.expr.argument_facts import DTYPE, asks
 from attndsl.lowering.errors import ScheduleError
 from attndsl.lowering.signature.specialization import (
@@ -26,17 +25,9 @@ from attndsl.lowering.signature.specialization import (
     specialized_on,
 )
 from attndsl.spec.contract.contract import Contract
-from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
-from attndsl.tile.comparison import Comparison, compared_fields
+from attndsl.tile.operand_pairs import DTYPES, TWIN, Operand, OperandPairs
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Stage
-
-DTYPES = ("float16", "bfloat16")
-"""What the template parameter stands for."""
-_TWIN = dict(zip(DTYPES, reversed(DTYPES), strict=True))
-
-Operand = Buffer | GlobalTensor
-_OPERANDS = (Buffer, GlobalTensor, ScalarArray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,15 +95,15 @@ def twin(operator: Contract, special: Specialization) -> Specialization | None:
     values, present = settings_of(operator, special), kernel_inputs(operator, special.features)
     if _with_dtypes(operator, special, special.dtype, values) != special:
         return None
-    dtype = _TWIN.get(special.dtype, special.dtype)
+    dtype = TWIN.get(special.dtype, special.dtype)
     if dtype not in io_tensor(operator).dtypes:
         return None
     for name, value in values.items():
         kind, argument = asks(name)
-        if kind == DTYPE and value in _TWIN and argument in present:
-            if _TWIN[value] not in operator.tensor(argument).dtypes:
+        if kind == DTYPE and value in TWIN and argument in present:
+            if TWIN[value] not in operator.tensor(argument).dtypes:
                 return None
-            values[name] = _TWIN[value]
+            values[name] = TWIN[value]
     other = _with_dtypes(operator, special, dtype, values)
     return None if other == special else other
 
@@ -153,33 +144,8 @@ def _fields_read(program: Program) -> list[tuple[str, str, str]]:
     return [(field.name, field.ctype, field.meaning if shown else "") for field in program.tiling]
 
 
-def _same_expression(first: Expr, second: Expr) -> bool:
-    """Whether two expressions are equal, with the scopes and names that no evaluation asks for."""
-    mine, theirs = first.nodes(), second.nodes()
-    return len(mine) == len(theirs) and all(map(_same_node, mine, theirs))
-
-
-def _same_node(first: Expr, second: Expr) -> bool:
-    """Whether two nodes are equal, their operands aside."""
-    if type(first) is not type(second):
-        return False
-    kind: Any = type(first)
-    for name in compared_fields(kind):
-        one, other = getattr(first, name), getattr(second, name)
-        operands = isinstance(one, Expr) and isinstance(other, Expr)
-        if not operands and (type(one) is not type(other) or one != other):
-            return False
-    return True
-
-
-class _TwinComparison(Comparison):
-    """Compares two programs, objects shared within each pairwise; keeps the operands whose dtype differs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[Operand] = []
-        self._second: dict[object, object] = {}
-        self._first: dict[object, object] = {}
+class _TwinComparison(OperandPairs):
+    """Compares what the text of two programs shows."""
 
     def programs(self, first: Program, second: Program) -> bool:
         """Whether the finished programs are equal but for dtypes."""
@@ -187,25 +153,3 @@ class _TwinComparison(Comparison):
         return _fields_read(first) == _fields_read(second) and all(
             self.same(getattr(first, part), getattr(second, part)) for part in parts
         )
-
-    def decided(self, first: Any, second: Any) -> bool | None:
-        if first is second:
-            return True
-        if type(first) is not type(second):
-            return False
-        if isinstance(first, Expr):
-            return _same_expression(first, second)
-        return self._operands(first, second) if isinstance(first, _OPERANDS) else None
-
-    def _operands(self, first: Any, second: Any) -> bool:
-        """Operands are compared once: from then on each stands for the other and for nothing else."""
-        if first in self._second or second in self._first:
-            return self._second.get(first) is second and self._first.get(second) is first
-        self._second[first], self._first[second] = second, first
-        if isinstance(first, ScalarArray):
-            return self.same_fields(first, second)
-        if first.dtype != second.dtype:
-            if _TWIN.get(first.dtype) != second.dtype:
-                return False
-            self.found.append(first)
-        return self.same_fields(first, second, but=frozenset({"dtype"}))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from attndsl.codegen.kernel.dtype_parameter import DTYPES, dtype_parameter, text_name
+from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.schedule_header import (
@@ -37,6 +37,7 @@ from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.operand_pairs import DTYPES
 from attndsl.tile.pipeline_skew import named_lag
 from attndsl.tile.program import Program
 from attndsl.tile.scalars import expressions, tensors_used

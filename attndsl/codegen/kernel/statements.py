@@ -13,6 +13,7 @@ from itertools import groupby
 from attndsl.base.errors import InternalError
 from attndsl.codegen.kernel.item_decoding import FUNCTION, STRUCT, ItemDecoding
 from attndsl.codegen.kernel.kept_steps import kept_member
+from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
@@ -78,6 +79,7 @@ class Writer:
     ) -> None:
         self._spelling = spelling
         self._decoding = decoding
+        self._architecture = program.device.architecture
         self._shared = shared or SharedStages()
         self._inner = self if shared is None else Writer(program, spelling.taking(shared.spelled))
         self._given = {field.name for field in program.tiling} | {scalar.name for scalar in CORE_SCALARS}
@@ -135,7 +137,9 @@ class Writer:
             scope |= {name for item in sequence.body for name in defined(item)}
         for group in _groups(sequence.body):
             first = group[0]
-            if len(group) > 1:
+            if isinstance(first, SetEvent) and _is_set_and_wait(group):
+                yield self._event(first, self._spelling.event(first), "SetAndWaitFlag")
+            elif len(group) > 1:
                 yield from self._each_slot(group)
             elif isinstance(first, Let) and _has_sum(first):
                 known = next((each for each in sums if each.value.same(first.value)), None)
@@ -230,11 +234,15 @@ class Writer:
             return f"CrossCoreWaitFlag({self._spelling.flag(statement.name)});"
         raise InternalError(f"no text for {type(statement).__name__}")
 
-    def _event(self, event: SetEvent, number: str) -> str:
-        call = "WaitFlag" if isinstance(event, WaitEvent) else "SetFlag"
+    def _event(self, event: SetEvent, number: str, call: str = "") -> str:
+        call = call or ("WaitFlag" if isinstance(event, WaitEvent) else "SetFlag")
         return f"{call}<HardEvent::{event.source.value}_{event.target.value}>({number});"
 
     def _loop(self, loop: For, held: _Held) -> Iterator[str]:
+        call = call_of_loop(loop, self._spelling)
+        if call is not None:
+            yield call
+            return
         var, end = scalar(loop.var), self._spelling.expr(loop.end)
         step = "++" + var if loop.step.same(Const(1)) else f"{var} += {self._spelling.expr(loop.step)}"
         yield f"for (int64_t {var} = {self._spelling.expr(loop.begin)}; {var} < {end}; {step}) {{"
@@ -261,6 +269,10 @@ class Writer:
         return (*self._sequence(lets, (), frozenset()), f"return {STRUCT}{{{names}}};")
 
     def _branch(self, branch: If, held: _Held) -> Iterator[str]:
+        call = call_of_branch(branch, self._spelling, self._architecture)
+        if call is not None:
+            yield call
+            return
         yield f"if ({self._spelling.expr(branch.condition)}) {{"
         yield from self._inside(branch.then, held)
         if branch.otherwise is not None:
@@ -348,6 +360,31 @@ _FEWEST_FOR_LOOP = 3
 
 
 def _groups(body: Sequence[Statement]) -> Iterator[tuple[Statement, ...]]:
+    """The statements one by one; together are runs of events whose slots are all set, or all awaited, and an
+    event that is set and then awaited."""
+    before: tuple[Statement, ...] = ()
+    for group in _runs(body):
+        if _is_set_and_wait((*before, *group)):
+            before = (*before, *group)
+            continue
+        if before:
+            yield before
+        before = group
+    if before:
+        yield before
+
+
+def _is_set_and_wait(group: Sequence[Statement]) -> bool:
+    """Whether this is an event that is set and then awaited."""
+    if len(group) != 2:
+        return False
+    first, second = group
+    if not isinstance(second, WaitEvent) or type(first) is not SetEvent:
+        return False
+    return (first.name, first.slot, first.slot_of) == (second.name, second.slot, second.slot_of)
+
+
+def _runs(body: Sequence[Statement]) -> Iterator[tuple[Statement, ...]]:
     """The statements one by one, but runs of events whose slots are all set, or all awaited, together."""
     runs: list[tuple[Statement, ...]] = []
     for _, same in groupby(body, key=lambda item: (type(item), getattr(item, "name", id(item)))):

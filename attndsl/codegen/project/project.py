@@ -25,6 +25,7 @@ from attndsl.compiler.stored_programs import is_stored, parts_of, with_operator
 from attndsl.lowering.errors import NotLowered, ScheduleError
 from attndsl.lowering.signature.kernel_names import check_kernel_names
 from attndsl.lowering.signature.specialization import Specialization, feature_names
+from attndsl.passes.twin_programs import TwinPasses
 from attndsl.spec.operator.operator import Operator
 
 
@@ -139,16 +140,19 @@ def _asked(operator: Operator, requests: Sequence[KernelRequest]) -> list[tuple[
 def _compiled(operator: Operator, specials: Sequence[Specialization]) -> list[Compiled | None]:
     """The compiled specializations, by several processes; None where one has no lowering.
 
-    Their twins, with which they may share a text, are compiled with them.
+    Their twins, with which they may share a text, are compiled with them, each by the process that has just
+    compiled the other: what passes make of one they need not make of the other again.
     """
-    twins = (other for special in specials if (other := twin(operator, special)) is not None)
-    every = tuple(dict.fromkeys((*specials, *twins)))
-    asked = frozenset(specials)
+    asked, pairs = frozenset(specials), _pairs(operator, specials)
 
-    def made(special: Specialization) -> bytes | None:
+    def made(pair: tuple[Specialization, ...]) -> tuple[bytes | None, ...]:
+        passes = TwinPasses()
+        return tuple(parts(special, passes) for special in pair)
+
+    def parts(special: Specialization, passes: TwinPasses) -> bytes | None:
         """The program in parts; nothing where the cache has it from now on."""
         try:
-            compiled = compiled_for(operator, special)
+            compiled = compiled_for(operator, special, passes)
         except NotLowered:
             return None
         except ScheduleError:
@@ -162,8 +166,20 @@ def _compiled(operator: Operator, specials: Sequence[Specialization]) -> list[Co
             return None
         return keep_compiled(with_operator(parts, operator)) if parts else compiled_for(operator, special)
 
-    found = [kept(*each) for each in zip(every, fork_map(made, every), strict=True)]
-    return found[: len(specials)]
+    found: dict[Specialization, Compiled | None] = {}
+    for pair, done in zip(pairs, fork_map(made, pairs), strict=True):
+        found |= zip(pair, map(kept, pair, done), strict=True)
+    return [found[special] for special in specials]
+
+
+def _pairs(operator: Operator, specials: Sequence[Specialization]) -> list[tuple[Specialization, ...]]:
+    """Each specialization with its twin, where it has one, in the order of the first of them."""
+    found: dict[frozenset[Specialization], tuple[Specialization, ...]] = {}
+    for special in specials:
+        other = twin(operator, special)
+        pair = (special,) if other is None else (special, other)
+        found.setdefault(frozenset(pair), pair)
+    return list(found.values())
 
 
 def _page(project: Project) -> Page:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attndsl.base.source_location import UNKNOWN_LINE
-from attndsl.expr import Expr, maximum, minimum, select
+from attndsl.expr import Const, Expr, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     ITEM,
@@ -47,15 +47,12 @@ def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
 
 
 def _in_the_way(context: Context) -> str:
-    """Why a pipeline cannot be continuous; empty where the state of an item is scalars and row statistics.
+    """Why a pipeline cannot be continuous; empty where the state of an item is scalars and numbers of rows.
 
-    A second run over the tiles, vectors of channels, collected arrays and picked tensors belong to one item
-    at a time.
+    A second run over the tiles, collected arrays and picked tensors belong to one item at a time.
     """
     if context.computation.selection is not None:
         return "a selection runs over the tiles of an item again"
-    if context.keys.quantization is not None or context.values.quantization is not None:
-        return "scales of keys or values by channel belong to one item at a time"
     parts = (context.rows, context.keys, context.values)
     entered = [statement for part in parts for statement in part.enter(context)]
     if any(isinstance(statement, Collect) for statement in entered):
@@ -104,9 +101,14 @@ def ring_slot(context: Context) -> list[Statement]:
     return [] if context.continuous else [Let(symbol=SLOT, value=TILE % context.ring)]
 
 
+def item_slot(context: Context) -> Expr:
+    """Where the state of the running item stands among that of the items in flight."""
+    return ITEM_SLOT if context.continuous else Const(0)
+
+
 def state_row(context: Context, row: Expr = R0) -> Expr:
     """Where the maximum and the sum of one of the core's rows stand."""
-    return row + ITEM_SLOT * context.rows_per_vector if context.continuous else row
+    return row + item_slot(context) * context.rows_per_vector
 
 
 FIRST_STEP = TILE == 0

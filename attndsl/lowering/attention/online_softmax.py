@@ -8,12 +8,18 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 
 from __future__ import annotations
 
-from attndsl.expr import Const, Expr, ceil_div
+from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.attention.continuous import ring_slot, state_row
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
-from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
+from attndsl.lowering.attention.step_scores import (
+    exponentials,
+    loaded_buffers,
+    scored,
+    weights,
+    with_tile_operands,
+)
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import (
@@ -54,12 +60,28 @@ def start_rows(context: Context) -> Stage:
         Fill(dst=whole(b.row_max, first, ROWS), value=LOWEST, where=context.where),
         Fill(dst=whole(b.row_sum, first, ROWS), value=Const(0), where=context.where),
     )
-    sink = context.attention.softmax.sink
+    softmax = context.attention.softmax
+    if softmax is None:
+        return _start(context, "StartRows", _of_sums(context), "Initializes the divisors of the rows.")
+    sink = softmax.sink
     if sink is not None:
         seeded = seq(_seeded(context, sink))
         once = context.schedule.split_kv == 1
         body = seeded if once else seq(If(condition=SPLIT == 0, then=seeded, otherwise=body))
     return _start(context, "StartRows", body, "Initializes the maxima and sums of the rows.")
+
+
+def _of_sums(context: Context) -> Seq:
+    """The statistics of rows whose weights are no softmax: sums over their parts, divided by 1.
+
+    They merge as those of a softmax of the maximum 0 do, whose sum of 1 the first key split has.
+    """
+    b, first = vector_buffers(context), state_row(context, Const(0))
+    one = Const(1.0) if context.schedule.split_kv == 1 else minimum(1, maximum(0, 1 - SPLIT))
+    return seq(
+        Fill(dst=whole(b.row_max, first, ROWS), value=Const(0), where=context.where),
+        Fill(dst=whole(b.row_sum, first, ROWS), value=one, where=context.where),
+    )
 
 
 def _seeded(context: Context, sink: nodes.Node) -> Statement:
@@ -117,6 +139,7 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
     rows_per_task = context.rows.rows_per_task(context)
     stat = SLOT * context.rows_per_vector + R0
     requantizes = context.attention.requantize is not None
+    normalized = context.attention.softmax is not None
     rounded = [Convert(dst=whole(b.prob, 0, SPAN), src=whole(b.score, 0, SPAN), mode="CAST_RINT")]
     sums_rounded = context.values.quantization is not None and context.values.quantization.offset is not None
     if sums_rounded:  # what stands beside the offset is the sum of the very numbers that the cube takes
@@ -124,13 +147,17 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
-        body = seq(
-            *scored(context, modifiers, score_ring(context).region(offset, chunk, KEYS, size)),
+        source = score_ring(context).region(offset, chunk, KEYS, size)
+        probabilities = [
+            *scored(context, modifiers, source),
             *_update_maximum(context, stat),
             *(keep_steps(context, b, stat) if requantizes else ()),
             *exponentials(context, b.new_max),
             *_rescaling(context, stat),
             *(() if sums_rounded else _update_sum(context, stat)),
+        ]
+        body = seq(
+            *(probabilities if normalized else weights(context, modifiers, source)),
             Alloc(
                 buffers=(b.prob,),
                 body=seq(
@@ -148,6 +175,8 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
     body = seq(*tile_bounds(context), with_tile_operands(context, modifiers, over_rows))
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
+    if not normalized:
+        doc = "Weights of one tile: scores in, functions of them out."
     return Stage(
         name=context.label("SoftmaxTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
     )
@@ -209,12 +238,15 @@ def update_tile(context: Context) -> Stage:
                 scale_rows(context, "Mul", b.partial, 0, b.row_blocks),
             ]
         source = out_ring(context).region(offset, 1, chunk * padded_size)
-        body = seq(
-            LoadRows(dst=whole(arrives, 0, chunk * padded_size), src=source, where=where),
-            *scale,
+        rescaled = [
             Note(text="accumulator = accumulator * rescale + partial"),
             broadcast(context, b.row_blocks, b.rescale, SLOT * context.rows_per_vector + r0),
             scale_rows(context, "Mul", b.accumulator, r0 * padded_size, b.row_blocks),
+        ]
+        body = seq(
+            LoadRows(dst=whole(arrives, 0, chunk * padded_size), src=source, where=where),
+            *scale,
+            *(rescaled if context.attention.softmax is not None else ()),
             Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
         )
         one = Alloc(buffers=(b.partial,), body=body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr import Named
+from attndsl.expr import Const, Expr, Named
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.match.attention_pattern import Attention, Computation
@@ -28,6 +28,11 @@ class Context(Emitter):
     keys: KeySource
     values: KeySource
     continuous: bool = False
+
+    @property
+    def items_in_flight(self) -> Expr:
+        """Items whose state is kept at one time: in a continuous pipeline each may have a single tile."""
+        return self.ring if self.continuous else Const(1)
 
     @property
     def widens(self) -> bool:

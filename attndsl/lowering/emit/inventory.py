@@ -65,11 +65,12 @@ class Inventory:
         """
         definition = value if isinstance(value, Expr) else None
         number = value.evaluate({}) if isinstance(value, Expr) else value
-        made = Constant(Named(number, name), meaning, definition, option)
-        known = self._constants.setdefault(name, made).named
-        if known.value != number:
-            raise InternalError(f"constant {name} is both {known.value} and {number}")
-        return known
+        known = self._constants.get(name)
+        if known is None:
+            known = self._constants[name] = Constant(Named(number, name), meaning, definition, option)
+        if known.named.value != number:
+            raise InternalError(f"constant {name} is both {known.named.value} and {number}")
+        return known.named
 
     def require(self, condition: Expr, meaning: str) -> None:
         """Note a condition on constants that statements rely on; it holds for the constants' own values.
@@ -96,10 +97,11 @@ class Inventory:
         self, name: str, space: MemorySpace, dtype: str, elements: ExprLike, meaning: str = "", slots: int = 1
     ) -> Buffer:
         """An on-chip buffer, unplaced; ``elements``: a number, or an expression of constants alone."""
-        size = as_expr(elements)
-        made = Buffer(name=name, space=space, dtype=dtype, size=size, slots=slots, meaning=meaning)
-        known = self._buffers.setdefault(name, made)
-        if (known.dtype, known.elements, known.slots) != (dtype, made.elements, slots):
+        size, known = as_expr(elements), self._buffers.get(name)
+        if known is None:
+            known = Buffer(name=name, space=space, dtype=dtype, size=size, slots=slots, meaning=meaning)
+            self._buffers[name] = known
+        elif (known.dtype, known.elements, known.slots) != (dtype, int(size.evaluate({})), slots):
             raise InternalError(f"buffer {name} has two shapes")
         return known
 

@@ -150,8 +150,6 @@ class KeyConditions:
         if isinstance(expr, Logic):
             every = (expr.op == "and") == holds
             parts = joined_parts(expr, expr.op)
-            if not every and all(self._interval(part, holds) is not None for part in parts):
-                shown_interval(expr, self.known.floats, self.where, holds=holds)  # says what a gap costs
             return Joined(tuple(self._condition(part, holds) for part in parts), every)
         if isinstance(expr, Compare) and expr.op in _NEGATED:
             return self._comparison(expr, expr.op if holds else _NEGATED[expr.op], holds)

@@ -1,6 +1,6 @@
 """Recognizing the structure that the lowering rules cover: attention over one or more key sources.
 
-    attention   softmax(modifiers(query . keys^T)) . values
+    attention   softmax(modifiers(query . keys^T)) . values, or modifiers(query . keys^T) . values
     output      epilogue(attention), or epilogue(log-sum-exp merge of several attentions)
 
 Beside it stand results made of the same probabilities: row statistics, and a selection of key blocks. Every
@@ -22,13 +22,18 @@ from attndsl.lowering.errors import NotLowered
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """One softmax over one key source; ``modifiers`` act on the scores in this order."""
+    """One softmax over one key source; ``modifiers`` act on the scores in this order.
+
+    ``softmax``: None where the weights are what the modifiers make of the scores. ``weights``: the node that
+    values are multiplied with.
+    """
 
     query: nodes.Node
     keys: nodes.Rows
     values: nodes.Rows
     modifiers: tuple[nodes.Node, ...]
-    softmax: nodes.Softmax
+    weights: nodes.Node
+    softmax: nodes.Softmax | None
     requantize: nodes.BlockRequantize | None
     where: SourceLine
 
@@ -109,13 +114,14 @@ def _attention(weighted: nodes.WeightedSum) -> Attention:
     weights, requantize = weighted.weights, None
     if isinstance(weights, nodes.BlockRequantize):
         requantize, weights = weights, weights.source
-    softmax = _expect(weights, nodes.Softmax)
-    modifiers, scores = _unwind(softmax.scores, _to_scores)
+    softmax = weights if isinstance(weights, nodes.Softmax) else None
+    modifiers, scores = _unwind(weights if softmax is None else softmax.scores, _to_scores)
     return Attention(
         query=_expect(scores, nodes.Scores).query,
         keys=_expect(scores, nodes.Scores).keys,
         values=weighted.values,
         modifiers=modifiers,
+        weights=weighted.weights,
         softmax=softmax,
         requantize=requantize,
         where=weighted.where,

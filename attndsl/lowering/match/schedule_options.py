@@ -147,7 +147,7 @@ _LEGAL = {
     "pipeline": Legal(words=("auto", "continuous", "drained")),
     "item_order": Legal(words=("splits", "tasks")),
 }
-ALWAYS_TOLD = frozenset(("slots", "split_kv", "cores"))
+ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
 """Options without a constant that a schedule header tells even if nobody asked for another value."""
 
 
@@ -279,7 +279,7 @@ def with_fewer_events(
     """
     for name in ("result_slots", "slots"):
         if name not in stated and getattr(schedule, name) > 1:
-            return replace(schedule, **{name: 1})
+            return replace(schedule, **{name: 1})  # type: ignore[arg-type]
     return smaller(schedule, stated, architecture)
 
 

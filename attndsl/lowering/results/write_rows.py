@@ -72,6 +72,8 @@ def _normalized(context: Context) -> list[Statement]:
     b = vector_buffers(context)
     row_sum = whole(b.row_sum, state_row(context), CHUNK)
     offset = R0 * context.padded_value_size
+    if context.attention.softmax is None:
+        return [epilogue(context, b.accumulator, offset, statistics_of_item(context))]
     return [
         Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),

@@ -360,8 +360,13 @@ def sqrt(value: Value) -> Value:
 
 
 def sigmoid(value: Value) -> Value:
-    """The logistic function, for attention without a row normalization."""
+    """The logistic function; ``sigmoid(s) @ v`` is attention without a row normalization."""
     return elementwise("sigmoid", value)
+
+
+def relu(value: Value) -> Value:
+    """``maximum(value, 0)``; ``relu(s) @ v`` is attention without a row normalization."""
+    return elementwise("maximum", value, 0.0)
 
 
 def _per_row(value: Value | ExprLike | None) -> Node | None:

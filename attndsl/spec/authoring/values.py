@@ -10,7 +10,7 @@ out collapses to its other operand in such a call.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from attndsl.base.source_location import author_line
 from attndsl.expr import (
@@ -40,6 +40,7 @@ from attndsl.graph.nodes import (
     LogSumExpMerge,
     Lookup,
     Node,
+    Opposite,
     PackedQueries,
     Repeat,
     Replace,
@@ -105,6 +106,31 @@ class Value(TakesScalars):
     def __abs__(self) -> Value:
         return elementwise("abs", self)
 
+    def __invert__(self) -> Value:
+        """Of a mask: true where it is zero."""
+        if isinstance(self.node, Opposite):
+            return Value(self.node.source)
+        if not isinstance(self.node, Input | IndexCondition | Lookup):
+            raise GraphError("'~' is of a mask: a bool or integer input, as in s.where(~mask)", author_line())
+        return Value(Opposite(source=self.node, axes=self.axes, where=author_line()))
+
+    def __and__(self, other: object) -> Value:
+        raise GraphError(
+            "masks are joined one after the other: write s.where(a).where(b) for s.where(a & b)",
+            author_line(),
+        )
+
+    __rand__ = __and__
+
+    def __or__(self, other: object) -> Value:
+        raise GraphError(
+            "a mask tensor is not joined by '|': pass one tensor, or write both sides as conditions on "
+            "indices",
+            author_line(),
+        )
+
+    __ror__ = __or__
+
     def __matmul__(self, values: Value) -> Value:
         """The weighted sum of value rows over the keys, axes (B, N, Q, E); (S, N, E) of packed queries."""
         where = author_line()
@@ -126,12 +152,15 @@ class Value(TakesScalars):
         axes = merge_axes(self.axes, condition.axes)
         return Value(Replace(source=self.node, condition=mask, value=float(value), axes=axes, where=where))
 
-    def where(self, visible: Expr) -> Value:
-        """This value where ``visible`` holds, -inf elsewhere: a mask as a condition over indices.
+    def where(self, visible: Value | Expr) -> Value:
+        """This value where ``visible`` holds, -inf elsewhere: a mask as a condition over indices, or a mask
+        tensor that is non-zero where keys are visible (``~mask`` of one that hides them).
 
         The condition is written with ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, as in
         ``s.where(attend.KEY <= attend.QUERY)``.
         """
+        if isinstance(visible, Value):
+            return self.replace(~visible, float("-inf"))
         check_condition("what is visible", visible)
         hidden = index_condition(negation(visible))
         return self.replace(hidden, float("-inf"))
@@ -234,6 +263,16 @@ class TensorValue(Value):
         super().__init__(node)
         self.spec = spec
 
+    def __eq__(self, other: object) -> Any:
+        """``mask == 0``: true where it is zero; anything else is compared by identity."""
+        return ~self if _is_zero(other) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        """``mask != 0``: the mask itself."""
+        return Value(self.node) if _is_zero(other) else NotImplemented
+
+    __hash__ = object.__hash__
+
     @property
     def given(self) -> Symbol:
         """Whether a call passes it."""
@@ -303,6 +342,11 @@ class TensorValue(Value):
         for position, extent in zip(indices, layouts[0].shape(), strict=True):
             flat = flat * extent + scalar("an index", position)
         return Load(self.spec.name, flat)
+
+
+def _is_zero(value: object) -> bool:
+    """Whether a mask is compared with 0 or False."""
+    return isinstance(value, bool | int) and value == 0
 
 
 def elementwise(op: str, *operands: Operand) -> Value:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from attndsl.expr import Const, Expr, constant_value, round_up
+from attndsl.expr import Const, round_up
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
@@ -25,21 +25,18 @@ from attndsl.tile.instructions.limits import Finding, at_most_rule, multiple_rul
 from attndsl.tile.instructions.units import block_elements
 
 
-def _gm_gap(region: GlobalRegion) -> Expr:
-    """Bytes between the end of a row and the start of the next in global memory."""
-    if is_one(region.rows) or region.pitch.same(Const(0)) or region.pitch.same(region.cols):
-        return Const(0)
-    return (region.pitch - region.cols) * item_bytes(region.tensor.dtype)
+def _sizes(names: Names, local: Region, remote: GlobalRegion) -> str:
+    """Rows, columns, and the pitches in global memory and in the unified buffer; of one row its columns.
 
-
-def _ub_gap(region: Region) -> Expr:
-    """Blocks between the padded end of a row and the start of the next in the unified buffer."""
-    if is_one(region.rows) or region.pitch.same(Const(0)):
-        return Const(0)
-    block, columns = block_elements(region.buffer.dtype), constant_value(region.cols)
-    if columns is not None and columns % block == 0 and region.pitch.same(region.cols):
-        return Const(0)
-    return (region.pitch - round_up(region.cols, block)) // block
+    Rows without a pitch follow each other, each on a block of its own in the unified buffer.
+    """
+    rows, columns = local.rows, local.cols
+    if is_one(rows):
+        return names.expr(columns)
+    in_gm = columns if is_one(remote.rows) or remote.pitch.same(Const(0)) else remote.pitch
+    block = block_elements(local.buffer.dtype)
+    in_ub = round_up(columns, block) if local.pitch.same(Const(0)) else local.pitch
+    return ", ".join(map(names.expr, (rows, columns, in_gm, in_ub)))
 
 
 def _copy_limits(local: Region, remote: GlobalRegion, architecture: Architecture) -> Iterator[Finding]:
@@ -78,15 +75,10 @@ class LoadRows(Instruction):
         view(machine, self.dst)[...] = gm_view(machine, self.src)
 
     def text(self, names: Names) -> str:
-        size, dtype = item_bytes(self.src.tensor.dtype), names.ctype(self.src.tensor)
         local = names.local(self.dst.buffer, self.dst.offset)
         remote = names.gm(self.src.tensor, self.src.offset)
-        shape = f"{names.expr(self.dst.rows)}, {names.expr(self.dst.cols * size)}"
-        gaps = f"{names.expr(_gm_gap(self.src))}, {names.expr(_ub_gap(self.dst))}"
-        return (
-            f"DataCopyPad({local}, {remote}, DataCopyExtParams({shape}, {gaps}, 0), "
-            f"DataCopyPadExtParams<{dtype}>());"
-        )
+        call = "LoadRow" if is_one(self.dst.rows) else "LoadRows"
+        return f"{call}({local}, {remote}, {_sizes(names, self.dst, self.src)});"
 
     def units(self, machine: Machine) -> float:
         count = machine.value(self.dst.rows) * machine.value(self.dst.cols)
@@ -126,12 +118,10 @@ class StoreRows(Instruction):
         gm_view(machine, self.dst)[...] = view(machine, self.src)
 
     def text(self, names: Names) -> str:
-        size = item_bytes(self.dst.tensor.dtype)
         local = names.local(self.src.buffer, self.src.offset)
         remote = names.gm(self.dst.tensor, self.dst.offset)
-        shape = f"{names.expr(self.src.rows)}, {names.expr(self.src.cols * size)}"
-        gaps = f"{names.expr(_ub_gap(self.src))}, {names.expr(_gm_gap(self.dst))}"
-        return f"DataCopyPad({remote}, {local}, DataCopyExtParams({shape}, {gaps}, 0));"
+        call = "StoreRow" if is_one(self.src.rows) else "StoreRows"
+        return f"{call}({remote}, {local}, {_sizes(names, self.src, self.dst)});"
 
     def units(self, machine: Machine) -> float:
         count = machine.value(self.src.rows) * machine.value(self.src.cols)

@@ -71,16 +71,13 @@ constexpr uint32_t
     kChannelRowsSlot =
         kRowsPerStep * ((kPaddedHeadSize + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes) * 4,
     kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sum of one tile or split
-    kValueScaleSlot = 512,  // scale of each channel of values, in fp32
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    kKeyScaleIoSlot = 256,  // scale of each channel of keys
-    kKeyOffsetIoSlot = 256,  // offset of each channel of keys
-    kValueScaleIoSlot = 256,  // scale of each channel of values
-    kValueOffsetIoSlot = 256,  // offset of each channel of values
-    kQueryFactorSlot = kRowsPerVector * 4,  // factor of the scores of each row
-    kQueryShiftSlot = kRowsPerVector * 4,  // shift of the scores of each row
+    kValueScaleSlot = 512,  // scale of each channel of values, in fp32
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    kChannelNumbersSlot = 256,  // scale or offset of each channel
+    kQueryFactorSlot = kRing * kRowsPerVector * 4,  // factor of the scores of each row
+    kQueryShiftSlot = kRing * kRowsPerVector * 4,  // shift of the scores of each row
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
@@ -99,13 +96,11 @@ constexpr uint32_t kAccumulator = 0, kWideRows = kAccumulator + kAccumulatorSlot
     kResult = kQueryFolded + kQueryFoldedSlot, kKeyScale = kResult + kResultSlot,
     kKeyOffset = kKeyScale + kKeyScaleSlot, kValueOffset = kKeyOffset + kKeyOffsetSlot,
     kScore = kValueOffset + kValueOffsetSlot + 256, kChannelRows = kScore + 2 * kScoreSlot,
-    kPartial = kChannelRows + kChannelRowsSlot, kValueScale = kPartial + kPartialSlot,
-    kRowBlocks = kValueScale + kValueScaleSlot, kKeyScaleIo = kRowBlocks + kRowBlocksSlot,
-    kKeyOffsetIo = kKeyScaleIo + kKeyScaleIoSlot, kValueScaleIo = kKeyOffsetIo + kKeyOffsetIoSlot,
-    kValueOffsetIo = kValueScaleIo + kValueScaleIoSlot,
-    kQueryFactor = kValueOffsetIo + kValueOffsetIoSlot,
-    kQueryShift = kQueryFactor + kQueryFactorSlot, kRowMax = kQueryShift + kQueryShiftSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
+    kPartial = kChannelRows + kChannelRowsSlot, kRowBlocks = kPartial + kPartialSlot,
+    kValueScale = kRowBlocks + kRowBlocksSlot, kRowMax = kValueScale + kValueScaleSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kChannelNumbers = kRowSum + kRowSumSlot,
+    kQueryFactor = kChannelNumbers + kChannelNumbersSlot,
+    kQueryShift = kQueryFactor + kQueryFactorSlot, kTileStat = kQueryShift + kQueryShiftSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
     kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + kLeavingMaxSlot,
     kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
@@ -115,11 +110,11 @@ constexpr uint32_t kAccumulator = 0, kWideRows = kAccumulator + kAccumulatorSlot
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // query rows of the task, Nz
+    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + kQueryL1Slot,
+constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");

@@ -64,18 +64,17 @@ constexpr uint32_t
     kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,  // finished rows in the dtype of the result
     kKeyScaleSlot = 512,  // scale of each channel of keys, in fp32
     kValueScaleSlot = 512,  // scale of each channel of values, in fp32
-    kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
     // scratch: query rows times the scale, row sums times the offset
     kChannelRowsSlot =
         kRowsPerStep * ((kPaddedHeadSize + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes) * 4,
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    kKeyScaleIoSlot = 256,  // scale of each channel of keys
-    kValueScaleIoSlot = 256,  // scale of each channel of values
-    kQueryFactorSlot = kRowsPerVector * 4,  // factor of the scores of each row
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    kChannelNumbersSlot = 256,  // scale or offset of each channel
+    kQueryFactorSlot = kRing * kRowsPerVector * 4,  // factor of the scores of each row
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
@@ -92,12 +91,12 @@ constexpr uint32_t kWideRows = 0, kInt8Rows = kWideRows + 2 * kWideRowsSlot,
     kLeavingOut = kPartial + kPartialSlot, kQueryRows = kLeavingOut + kLeavingOutSlot,
     kLanes = kQueryRows + kQueryRowsSlot, kQueryFolded = kLanes + kLanesSlot,
     kResult = kQueryFolded + kQueryFoldedSlot, kKeyScale = kResult + kResultSlot,
-    kValueScale = kKeyScale + kKeyScaleSlot, kAccumulator = kValueScale + kValueScaleSlot + 256,
-    kScore = kAccumulator + kAccumulatorSlot, kChannelRows = kScore + 2 * kScoreSlot,
-    kRowBlocks = kChannelRows + kChannelRowsSlot, kKeyScaleIo = kRowBlocks + kRowBlocksSlot,
-    kValueScaleIo = kKeyScaleIo + kKeyScaleIoSlot, kQueryFactor = kValueScaleIo + kValueScaleIoSlot,
-    kRowMax = kQueryFactor + kQueryFactorSlot, kRowSum = kRowMax + kRowMaxSlot,
-    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
+    kValueScale = kKeyScale + kKeyScaleSlot, kScore = kValueScale + kValueScaleSlot + 256,
+    kAccumulator = kScore + 2 * kScoreSlot, kChannelRows = kAccumulator + kAccumulatorSlot,
+    kRowBlocks = kChannelRows + kChannelRowsSlot, kRowMax = kRowBlocks + kRowBlocksSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kChannelNumbers = kRowSum + kRowSumSlot,
+    kQueryFactor = kChannelNumbers + kChannelNumbersSlot,
+    kTileStat = kQueryFactor + kQueryFactorSlot, kNewMax = kTileStat + kTileStatSlot,
     kRescale = kNewMax + kNewMaxSlot, kLeavingMax = kRescale + kRescaleSlot,
     kLeavingSum = kLeavingMax + kLeavingMaxSlot, kMergedMax = kLeavingSum + kLeavingSumSlot,
     kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
@@ -107,11 +106,11 @@ constexpr uint32_t kWideRows = 0, kInt8Rows = kWideRows + 2 * kWideRowsSlot,
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // query rows of the task, Nz
+    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + kQueryL1Slot,
+constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");

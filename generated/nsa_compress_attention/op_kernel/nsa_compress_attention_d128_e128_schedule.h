@@ -15,8 +15,8 @@ constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 2, split_kv 1 (needed: a selection needs probabilities under
-// all keys (nsa_compress_attention.py:145)), cores auto.
+// Options that are no constants: slots 2, result_slots 2, widen_lead 1, split_kv 1 (needed: a
+// selection needs probabilities under all keys (nsa_compress_attention.py:145)), cores auto.
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile

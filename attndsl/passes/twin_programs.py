@@ -1,0 +1,137 @@
+"""The passes once for two programs that are equal but for float16 in one where the other has bfloat16.
+
+No pass looks at a dtype but for its size, so that what they make of one program is what they make of the
+other with its operands. Whether two programs are equal is decided on what the lowering gives, statement by
+statement: where a cast or an instruction differs, each goes through the passes itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from attndsl.lowering.errors import DoesNotFit, TooManyEvents
+from attndsl.passes.pass_manager import LOWERED, PASSES, checked, run_passes
+from attndsl.tile.buffers import GlobalRegion, Region
+from attndsl.tile.comparison import compared_fields
+from attndsl.tile.operand_pairs import Operand, OperandPairs
+from attndsl.tile.program import Program
+from attndsl.tile.statements import Statement
+
+Finished = tuple[Program, Program]
+"""The last program that is joint, and the finished one."""
+Finish = Callable[[Program], Finished]
+"""What makes them of a lowered program, as :func:`attndsl.passes.pass_manager.run_passes`."""
+
+_PARTS = ("device", "parameters", "workspace", "tiling", "constants", "requirements", "body")
+"""Of a lowered program, all that passes see; a name, a summary and the io dtype are for readers."""
+_REMEMBERED = 4
+"""Programs that are remembered: a kernel's attempts with larger tiles are among them."""
+
+
+def all_passes(lowered: Program) -> Finished:
+    """The passes, for every program anew.
+
+    Raises:
+        DoesNotFit, TooManyEvents: with a smaller schedule it may fit.
+        As :func:`attndsl.passes.pass_manager.run_passes`.
+    """
+    return run_passes(lowered, PASSES)
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A lowered program, and what the passes made of it: programs, or what they lacked room for."""
+
+    lowered: Program
+    outcome: Finished | DoesNotFit | TooManyEvents
+
+
+class TwinPasses:
+    """The passes, where a twin of the program went through them not long ago without them."""
+
+    def __init__(self) -> None:
+        self._done: deque[_Done] = deque(maxlen=_REMEMBERED)
+
+    def __call__(self, lowered: Program) -> Finished:
+        """As :func:`all_passes`."""
+        for known in self._done:
+            pairs = _TwinPairs()
+            if pairs.programs(known.lowered, lowered):
+                checked(lowered, "lower", LOWERED)
+                return _with_operands(_or_raised(known.outcome), pairs, lowered)
+        outcome: Finished | DoesNotFit | TooManyEvents
+        try:
+            outcome = all_passes(lowered)
+        except (DoesNotFit, TooManyEvents) as error:
+            outcome = error
+        self._done.append(_Done(lowered, outcome))
+        return _or_raised(outcome)
+
+
+def _or_raised(outcome: Finished | DoesNotFit | TooManyEvents) -> Finished:
+    if isinstance(outcome, tuple):
+        return outcome
+    raise outcome.with_traceback(None)
+
+
+class _TwinPairs(OperandPairs):
+    """Compares what the lowering gave, the author's lines with it: these are in what the passes make."""
+
+    def programs(self, first: Program, second: Program) -> bool:
+        """Whether the passes make the same of both, but for dtypes."""
+        return all(self.same(getattr(first, part), getattr(second, part)) for part in _PARTS)
+
+    def same_fields(self, first: Any, second: Any, but: frozenset[str] = frozenset()) -> bool:
+        lines = getattr(first, "where", None), getattr(second, "where", None)
+        return lines[0] == lines[1] and super().same_fields(first, second, but)
+
+
+def _with_operands(finished: Finished, pairs: OperandPairs, lowered: Program) -> Finished:
+    """The programs with the operands of a lowered one where these have another dtype."""
+    change = Substitution({first: pairs.second_of(first) for first in pairs.found})
+    joint, program = (_with_name_of(change.program(each), lowered) for each in finished)
+    return joint, program
+
+
+def _with_name_of(program: Program, lowered: Program) -> Program:
+    return program.with_(name=lowered.name, summary=lowered.summary, dtype=lowered.dtype)
+
+
+class Substitution:
+    """Puts operands in the place of others; what has none of these inside stays the object that it is."""
+
+    def __init__(self, operands: Mapping[object, object]) -> None:
+        self._changed = dict(operands)
+
+    def program(self, program: Program) -> Program:
+        """The program with all its tensors, buffers and statements substituted."""
+        return program.with_(
+            parameters=self._value(program.parameters),
+            workspace=self._value(program.workspace),
+            body=self._value(program.body),
+            cores={core: self._value(tree) for core, tree in program.cores.items()},
+            addresses={self._value(buffer): address for buffer, address in program.addresses.items()},
+        )
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            changed = tuple(map(self._value, value))
+            return changed if any(a is not b for a, b in zip(changed, value, strict=True)) else value
+        if isinstance(value, Statement | Region | GlobalRegion):
+            if value not in self._changed:
+                self._changed[value] = self._node(value)
+            return self._changed[value]
+        return self._changed.get(value, value) if isinstance(value, Operand) else value
+
+    def _node(self, node: Any) -> Any:
+        kind: Any = type(node)
+        changes: dict[str, Any] = {}
+        for name in compared_fields(kind):
+            value = getattr(node, name)
+            changed = self._value(value)
+            if changed is not value:
+                changes[name] = changed
+        return replace(node, **changes) if changes else node
