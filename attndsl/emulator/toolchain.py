@@ -35,6 +35,8 @@ _COMMON = ("-std=c++17", "-ffp-contract=off", "-march=native", "-w")
 RUNTIME_FLAGS = (*_COMMON, "-O2", "-fno-math-errno")
 # kernels spend their time in the runtime: compiling fast matters more than what is compiled
 KERNEL_FLAGS = (*_COMMON, "-Og")
+# indices beyond a kernel's own arrays call back, see src/array_index.cpp; clang++ would trap
+_GNU_KERNEL_FLAGS = ("-fsanitize=bounds",)
 # halves of a kernel are libraries that call back into the executable
 LINK_FLAGS = ("-rdynamic", "-ldl")
 COMPILE_SECONDS = 300
@@ -176,6 +178,11 @@ def run_compiler(
         raise error(what, log)
 
 
+def kernel_flags(compiler: Compiler) -> tuple[str, ...]:
+    """The flags that kernels and programs are compiled with."""
+    return (*KERNEL_FLAGS, *_GNU_KERNEL_FLAGS) if compiler.is_gnu else KERNEL_FLAGS
+
+
 @dataclass(frozen=True)
 class Runtime:
     """The compiled device model and where its headers are, precompiled for g++."""
@@ -202,7 +209,8 @@ def _compile_all(compiler: Compiler, sources: Iterable[Path], into: Path) -> Non
         prelude.parent.mkdir()
         prelude.write_text('#pragma once\n#include "kernel_operator.h"\n')
         if compiler.is_gnu:
-            flags = (*KERNEL_FLAGS, "-I", INCLUDE, "-x", "c++-header", prelude)
+            flags: tuple[str | Path, ...] = (*kernel_flags(compiler), "-I", INCLUDE)
+            flags = (*flags, "-x", "c++-header", prelude)
             run((*flags, "-o", f"{prelude}.gch"), "kernel_operator.h")
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
@@ -217,7 +225,9 @@ def runtime(compiler: Compiler) -> Runtime:
     Raises:
         EmulatorNotCompiled: its own sources or headers do not compile.
     """
-    key = digest(compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + KERNEL_FLAGS), own_sources_key())
+    key = digest(
+        compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + kernel_flags(compiler)), own_sources_key()
+    )
     sources = sorted(SOURCES.glob("*.cpp"))
 
     def compile_into(made: Path) -> None:
