@@ -20,11 +20,11 @@ from attndsl.emulator.process import run_process
 from attndsl.emulator.program_sources import read_unit
 from attndsl.emulator.report import Report, report_of
 from attndsl.emulator.toolchain import (
-    KERNEL_FLAGS,
     LINK_FLAGS,
     PRELUDE,
     Compiler,
     digest,
+    kernel_flags,
     preparation,
     require_compiler,
     run_compiler,
@@ -86,7 +86,7 @@ def build_all(
     )  # fmt: skip
 
     def compile_into(folder: Path) -> None:
-        flags = [*KERNEL_FLAGS, *made.include_flags]
+        flags = [*kernel_flags(compiler), *made.include_flags]
         flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
         flags += [f"-D{define}" for define in defines]
         halves = _halves(text, path, include_dirs, defines)
@@ -169,7 +169,7 @@ def build_in(folder: Path, source: Path, *, entry: str) -> Kernel:
     compiler, text = require_compiler(), source.read_text()
     made = runtime(compiler)
     halves = _halves(text, source, (), ())
-    flags = [*KERNEL_FLAGS, *made.include_flags]
+    flags = [*kernel_flags(compiler), *made.include_flags]
     _compile(compiler, flags, text, source, [entry], (), folder, made.objects, halves)
     return Kernel(entry, folder / "kernel", str(source.parent))
 
