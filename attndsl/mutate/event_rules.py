@@ -62,7 +62,9 @@ def misnumbered_events(source: SourceModel) -> Iterator[Defect]:
         identifier = source.at(call.arguments[0])
         named.update(re.findall(r"\bk[A-Z]\w*", identifier))
         if call.name in ("SetFlag", "WaitFlag"):
-            yield Defect(MISNUMBERED_EVENT, call.arguments[0], f"({identifier}) ^ 1")
+            # the ids of a loop over slots are the same ones in another order where one bit is turned over
+            after = f"{identifier} + 1" if identifier.endswith("+ slot") else f"({identifier}) ^ 1"
+            yield Defect(MISNUMBERED_EVENT, call.arguments[0], after)
         elif _CROSS.match(call.name):
             yield Defect(MISNUMBERED_EVENT, call.arguments[0], f"{identifier} + 1")
     for match in _CONSTANT.finditer(source.code):

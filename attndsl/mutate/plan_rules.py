@@ -35,16 +35,17 @@ def _fields(source: SourceModel) -> Iterator[tuple[StatementText, str]]:
 
 def batch_modes(source: SourceModel) -> Iterator[Defect]:
     """Blocks that wait for each other and are not launched together."""
+    waiting = []
     for statement in source.statements:
-        span = statement.span
-        for match in _MODE.finditer(source.code, span.start, span.end):
-            yield Defect(BATCH_MODE, Span(*match.span(1)), "0")
-        for call in source.calls(span):
+        for call in source.calls(statement.span):
             if call.name == "PlanOf" and call.arguments and source.code_at(call.arguments[-1]) != "false":
-                yield Defect(BATCH_MODE, call.arguments[-1], "false")
-                last = call.arguments[-1]
-                for match in _COMPARISON.finditer(source.code, last.start, last.end):
-                    yield Defect(BATCH_MODE, Span(match.end() + 1, last.end), "2")
+                waiting.append(call.arguments[-1])
+    for last in waiting:
+        yield Defect(BATCH_MODE, last, "false")
+        for match in _COMPARISON.finditer(source.code, last.start, last.end):
+            yield Defect(BATCH_MODE, Span(match.end() + 1, last.end), "2")
+    for match in _MODE.finditer(source.code) if waiting else ():
+        yield Defect(BATCH_MODE, Span(*match.span(1)), "0")
 
 
 def bucket_edges(source: SourceModel) -> Iterator[Defect]:
