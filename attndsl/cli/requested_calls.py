@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from attndsl.spec.operator.operator import Operator
 
 
+def requested_sizes(shapes: Sequence[str]) -> dict[str, int]:
+    """The sizes of ``--shape`` by name.
+
+    Raises:
+        click.UsageError: a part is no ``NAME=NUMBER``, or gives a name twice.
+    """
+    sizes = named_values(shapes, "--shape", "NAME=NUMBER, for example batch=2")
+    return {name: whole(text, f"--shape {name}", least=-LARGEST) for name, text in sizes.items()}
+
+
 def requested_call(
     operator: Operator,
     shapes: Sequence[str],
@@ -31,7 +41,7 @@ def requested_call(
     from attndsl.codegen.kernel_set.kernel_request import chosen_mode, requested_values
     from attndsl.codegen.kernel_set.request import KernelRequest
 
-    sizes = named_values(shapes, "--shape", "NAME=NUMBER, for example batch=2")
+    sizes = requested_sizes(shapes)
     asked = named_values(settings, "--set", "NAME=VALUE, for example maskType=NORM")
     if "D" in asked:
         raise click.UsageError("--set D: sizes of a call are given by --shape, with the contract's names")
@@ -41,7 +51,7 @@ def requested_call(
     operator, request = chosen_mode(operator, request)
     return call_of_shape(
         operator,
-        {name: whole(text, f"--shape {name}", least=-LARGEST) for name, text in sizes.items()},
+        sizes,
         dtype=dtypes[0] if dtypes else None,
         features=features,
         settings=requested_values(operator, request),

@@ -39,7 +39,9 @@ def _explained(compiled: Compiled) -> Iterator[str]:
     sizes = ", ".join(f"{name}={value}" for name, value in call.dims.items() if value)
     yield f"  bounds for {sizes} on {operator.device.title}; the emulator predicts times: attndsl tune"
     yield f"  {bound_text(own)}  (this one)"
-    for candidate in _runners_up(candidates, own):
+    default = candidates.candidate(candidates.default.schedule)
+    others = [default] if default is not None and own.options else []
+    for candidate in [*others, *_runners_up(candidates, own)]:
         yield f"  {bound_text(candidate)}  ({candidate.bounds.rank / own.bounds.rank:.3f} of this one's rank)"
 
 
@@ -52,7 +54,7 @@ def _who(compiled: Compiled, entry: StoredSchedule | None) -> Iterator[str]:
         shape = ", ".join(f"{name}={value}" for name, value in entry.shape.items())
         yield (
             f"  stored: {options_text(entry.options)}; predicted {entry.predicted_microseconds:.1f} us, "
-            f"{gain:.3f} of the default's time, for {shape}"
+            f"{gain:.3f} of the default's time, for {shape or 'usual sizes'}"
         )
     else:
         stated = compiled.operator.schedule_choices

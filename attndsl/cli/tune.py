@@ -128,12 +128,13 @@ def options_text(options: Mapping[str, int | str]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in options.items()) or "default"
 
 
-def tune_call(call: Call, top: int, *, write: bool = False) -> Tuned:
+def tune_call(call: Call, top: int, *, write: Mapping[str, int] | None = None) -> Tuned:
     """Search for the best schedule of the kernel that a call needs.
 
     Args:
         top: schedules besides the default, and the stored one, that the emulator predicts.
-        write: store the best one, or take the entry away if nothing is faster than the default.
+        write: the sizes that were asked for, to store the best one with, or to take the entry away if nothing
+            is faster than the default; None stores nothing.
 
     Raises:
         ScheduleError: the operator has no kernel for the call, or a stored choice is illegal.
@@ -150,18 +151,18 @@ def tune_call(call: Call, top: int, *, write: bool = False) -> Tuned:
     known = stored_entry(candidates.operator, candidates.special)
     found = search(candidates, measure, top, None if known is None else known.options)
     tuned = Tuned(call, found, known)
-    if not write:
+    if write is None:
         return tuned
-    entry = _entry(tuned) if found.best.candidate.options else None
+    entry = _entry(tuned, write) if found.best.candidate.options else None
     return Tuned(call, found, known, store(candidates.operator, candidates.special, entry))
 
 
-def _entry(tuned: Tuned) -> StoredSchedule:
+def _entry(tuned: Tuned, shape: Mapping[str, int]) -> StoredSchedule:
     best, compiled = tuned.found.best, tuned.found.default.compiled
     return StoredSchedule(
         **condition_of(compiled.operator, compiled.specialization),
         options=dict(best.candidate.options),
-        shape=tuned.sizes,
+        shape=dict(shape),
         predicted_microseconds=best.predicted,
         default_microseconds=tuned.found.default.predicted,
         model=tuned.device.model_version,

@@ -16,9 +16,9 @@ from attndsl.cli.command_options import (
     set_option,
 )
 from attndsl.cli.command_values import Whole
-from attndsl.cli.requested_calls import requested_call
+from attndsl.cli.requested_calls import requested_call, requested_sizes
 
-_TOP, _MOST = 8, 64
+_TOP, _MOST = 10, 64
 
 
 @command(
@@ -62,7 +62,8 @@ def tune(
     from attndsl.cli.tune import tune_call
 
     operator = operators((name,), device)[0]
-    found = tune_call(requested_call(operator, shapes, dtypes, settings, features), top, write=write)
+    call = requested_call(operator, shapes, dtypes, settings, features)
+    found = tune_call(call, top, write=requested_sizes(shapes) if write else None)
     if as_json:
         answer(**found.to_json())
         return

@@ -40,7 +40,7 @@ class StoredSchedule:
         operator, device: names; of a mode its own.
         dtype, padded_head_size, padded_value_size, features, settings: the specialization.
         options: schedule options by name.
-        shape: sizes of the call that they were chosen for.
+        shape: sizes of the call that they were chosen for, as ``--shape`` takes them; others were usual ones.
         predicted_microseconds, default_microseconds: predictions for it, with these options and without.
         model: version of the model that made them.
     """

@@ -192,6 +192,7 @@ class Kernel:
         kind: str | None = None,
         tiling_key: int = 0,
         trace: str | Path | None = None,
+        trace_block: int | None = None,
         costs: str | None = None,
         device: Device | None = None,
         batch_mode: bool | None = None,
@@ -201,7 +202,8 @@ class Kernel:
         With the knob `timing` no array is updated.
 
         `kind` overrides the kernel's own KERNEL_TASK_TYPE; one of `KINDS`. The arrays are updated in
-        place. `trace`: a file for the predicted timeline, to be opened in Perfetto. `costs`: lines of
+        place. `trace`: a file for the predicted timeline, to be opened in Perfetto, of one
+        block alone if `trace_block` is given. `costs`: lines of
         `attndsl.target.costs.cost_lines` other than the device's own. `device`: the one whose time is
         predicted, the default one if none is given. `timeout`: seconds of processor
         time; on a busy machine the run takes longer, up to ten times as long. `batch_mode`: whether the
@@ -231,6 +233,7 @@ class Kernel:
             (folder / "costs").write_text(own if costs is None else costs)
             request += [f"costs {folder / 'costs'}"]
             request += [f"trace {folder / 'trace'}"] if trace is not None else []
+            request += [f"trace_block {trace_block}"] if trace_block is not None else []
             request += [f"source_dir {self.source_dir}/"] if self.source_dir else []
             request += memory.request()
             for field in dataclasses.fields(Knobs):

@@ -216,7 +216,7 @@ def build_program(
     folders = [Path(folder).resolve() for folder in include_dirs if Path(folder).is_dir()]
     units = [read_unit(file, folders, defines) for file in files]
     compiler = require_compiler()
-    made = runtime(compiler)
+    made = runtime(compiler, programs=True)
     with tempfile.TemporaryDirectory(prefix="program-", dir=cache_dir()) as name:
         headers = Path(name)
         units += _called_units(units, folders, defines)

@@ -5,10 +5,12 @@ It is deterministic: options and values are tried in a fixed order, and the firs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from attndsl.compiler.compile import Compiled
+from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.tuning.candidates import SEEN, UNSEEN, Candidate, Candidates, same_kernel
 
 Measure = Callable[[Compiled], float]
@@ -70,8 +72,8 @@ def search(
 ) -> Search:
     """The best schedule of those that are tried: the default, ``stored`` options, and ``top`` others.
 
-    Half of these are the ones with the best rank. The others differ from the fastest so far in one option
-    that bounds do not see. What cannot be faster than the fastest so far, by its bounds, is not predicted.
+    First comes the one with the best rank. The others differ in one option from the fastest so far, or from
+    the second. What cannot be faster than the fastest so far, by its bounds, is not predicted.
 
     Raises:
         ScheduleError: stored options are illegal.
@@ -85,18 +87,14 @@ def search(
             found.try_out(known)
     left = top
     for each in bounded:
-        if left <= top // 2:
+        if left < top:
             break
-        left -= found.try_out(each, alike=True)
+        left -= found.try_out(each)
     while left > 0:
-        another = next(found.untried_around_the_best(), None)
+        another = next(found.around_the_fastest(), None)
         if another is None:
             break
         left -= found.try_out(another)
-    for each in bounded:
-        if left <= 0:
-            break
-        left -= found.try_out(each, alike=True)
     trials = tuple(sorted(found.trials, key=lambda each: each.predicted))
     return Search(found.trials[0], found.best, trials, bounded, tuple(found.unfit))
 
@@ -121,16 +119,11 @@ class _Found:
         self.unfit: list[Candidate] = []
         self._done = {default.candidate.schedule}
 
-    def try_out(self, candidate: Candidate, *, alike: bool = False) -> bool:
-        """Predict a candidate's time; False where that was done, is not possible, or cannot be the best.
-
-        ``alike``: leave out what has the bounds of one that was predicted: most often it is the same kernel.
-        """
+    def try_out(self, candidate: Candidate) -> bool:
+        """Predict a candidate's time; False where that was done, is not possible, or cannot be the best."""
         if candidate.schedule in self._done or candidate.bounds.least >= self.best.predicted:
             return False
         self._done.add(candidate.schedule)
-        if alike and any(trial.candidate.bounds == candidate.bounds for trial in self.trials):
-            return False
         compiled = self._candidates.compiled(candidate)
         if compiled is None:
             self.unfit.append(candidate)
@@ -143,13 +136,38 @@ class _Found:
             self.best = trial
         return True
 
-    def untried_around_the_best(self) -> Iterator[Candidate]:
-        """Schedules that differ from the fastest so far in one option that bounds do not see."""
-        for schedule in self._candidates.neighbours(self.best.candidate.schedule, UNSEEN):
+    def around_the_fastest(self) -> Iterator[Candidate]:
+        """What to try next.
+
+        First the fastest with one of its options as by default, which tells what that option is worth. Then
+        in turn neighbours of the fastest by rank, of the second by rank, and those of the fastest that only
+        the emulator tells apart.
+        """
+        fastest = sorted(self.trials, key=lambda trial: trial.predicted)[:2]
+        best = self.best.candidate
+        default = self._candidates.default.schedule
+        back = {name: (getattr(default, name),) for name in best.options}
+        yield from self._open(self._candidates.neighbours(best.schedule, back))
+        by_rank = (self._by_rank(trial.candidate.schedule) for trial in fastest)
+        told_apart = self._open(self._candidates.neighbours(best.schedule, UNSEEN))
+        for turn in zip_longest(*by_rank, told_apart):
+            yield from (each for each in turn if each is not None)
+
+    def _by_rank(self, schedule: Schedule) -> Iterator[Candidate]:
+        """Neighbours in options that bounds see, one of those of equal rank, none of the rank of a trial."""
+        known = {trial.candidate.bounds.rank for trial in self.trials}
+        for each in sorted(self._open(self._candidates.neighbours(schedule, SEEN)), key=_rank):
+            if each.bounds.rank not in known:
+                known.add(each.bounds.rank)
+                yield each
+
+    def _open(self, schedules: Iterable[Schedule]) -> Iterator[Candidate]:
+        """Those that are legal, may be faster than the fastest, and were not tried."""
+        for schedule in schedules:
             if schedule in self._done:
                 continue
             candidate = self._candidates.candidate(schedule)
             if candidate is None or candidate.bounds.least >= self.best.predicted:
                 self._done.add(schedule)
-                continue
-            yield candidate
+            else:
+                yield candidate

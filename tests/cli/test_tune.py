@@ -82,7 +82,8 @@ def test_the_best_is_written_used_and_taken_away(spec, monkeypatch):
     assert (row["predicted_microseconds"], row["default_microseconds"]) == (90.0, 100.0)
     shown = run("show", spec, "--set", "D=64", "--stage", "schedule")
     assert f"stored: {file.name} entry 1" in shown.output, shown.output
-    assert "stored: ring=4; predicted 90.0 us, 0.900 of the default's time, for " in shown.output
+    assert "stored: ring=4; predicted 90.0 us, 0.900 of the default's time, for B=1, " in shown.output
+    assert "ring=4  (this one)" in shown.output and "default  (1.000 of this one's rank)" in shown.output
     again = json.loads(run("tune", spec, *SHAPE, "--json").output)
     assert again["stored"]["options"] == {"ring": 4} and again["default_microseconds"] == 100.0
     monkeypatch.setattr(_Told, "__init__", lambda self, *_: setattr(self, "counters", {"microseconds": 5.0}))

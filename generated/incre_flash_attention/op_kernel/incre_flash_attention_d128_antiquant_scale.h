@@ -12,12 +12,12 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows     tile t
- *   AIV  WidenKeys     tile t              raises kKeyRingReady
- *   AIC  ScoreTile     tile t - kWidenLead waits for kKeyRingReady, raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t - kWidenLead waits for kScoreRingReady, raises kProbRingReady
- *   AIV  WidenValues   tile t - kWidenLead raises kValueRingReady
+ *   AIV  WidenKeys     tile t              sets kKeyRingReady
+ *   AIC  ScoreTile     tile t - kWidenLead waits for kKeyRingReady, sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t - kWidenLead waits for kScoreRingReady, sets kProbRingReady
+ *   AIV  WidenValues   tile t - kWidenLead sets kValueRingReady
  *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, waits for kValueRingReady,
- *   raises kOutRingReady
+ *   sets kOutRingReady
  *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   AIV  ScaleSums     tile t - kPrefetch
@@ -193,21 +193,19 @@ private:
                 cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, itemSlot, taskRows,
                     rowFractals, slot};
                 if (stepsBegun_ > kWidenLead) {
-                    const auto [tile, tiles, item, firstTile, keyEnd, itemSlot, taskRows,
-                        rowFractals,
-                        slot] =
+                    const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
-                    if (tile < tiles && tiling_.items > item) {
-                        ScoreTile(taskRows, rowFractals, keyEnd, firstTile, tile, slot, itemSlot);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        ScoreTile(earlier.taskRows, earlier.rowFractals, earlier.keyEnd,
+                            earlier.firstTile, earlier.tile, earlier.slot, earlier.itemSlot);
                     }
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, tiles, item, firstTile, keyEnd, itemSlot, taskRows,
-                        rowFractals,
-                        slot] =
+                    const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile < tiles && tiling_.items > item) {
-                        WeightedTile(taskRows, rowFractals, keyEnd, firstTile, tile, slot);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        WeightedTile(earlier.taskRows, earlier.rowFractals, earlier.keyEnd,
+                            earlier.firstTile, earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -263,33 +261,32 @@ private:
                         rowBegin, rows);
                 }
                 if (stepsBegun_ > kWidenLead) {
-                    const auto [tile, tiles, item, firstTile, keyEnd, rows, firstHead, rowBegin,
-                        slot,
-                        itemSlot, batch, kvHead, steps, split] =
+                    const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
-                    if (tile < tiles && tiling_.items > item) {
-                        SoftmaxTile(keyEnd, firstTile, tile, slot, itemSlot, rowBegin, rows);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        SoftmaxTile(earlier.keyEnd, earlier.firstTile, earlier.tile, earlier.slot,
+                            earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
-                    if (tile < tiles && tiling_.items > item) {
-                        WidenValues(batch, keyEnd, firstTile, tile, slot, kvHead);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        WidenValues(earlier.batch, earlier.keyEnd, earlier.firstTile, earlier.tile,
+                            earlier.slot, earlier.kvHead);
                     }
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, tiles, item, firstTile, keyEnd, rows, firstHead, rowBegin,
-                        slot,
-                        itemSlot, batch, kvHead, steps, split] =
+                    const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile == 0) {
-                        StartSums(rows);
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
                     }
-                    if (tile < tiles && tiling_.items > item) {
-                        UpdateTile(slot, rowBegin, rows);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (tile == steps - 1) {
-                        ScaleSums(kvHead, rows);
+                    if (earlier.tile == earlier.steps - 1) {
+                        ScaleSums(earlier.kvHead, earlier.rows);
                     }
-                    if (tile == steps - 1) {
-                        WriteRows(split, batch, itemSlot, firstHead, rowBegin, rows);
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRows(earlier.split, earlier.batch, earlier.itemSlot, earlier.firstHead,
+                            earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -479,9 +476,11 @@ private:
     // Initializes the maxima and sums of the rows.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
-        PipeBarrier<PIPE_V>();
-        Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-        Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+        }
     }
 
     // One tile of key from int8 to float16, for the cube to load. Before the first, the query rows
@@ -743,8 +742,10 @@ private:
     // Initializes the weighted sums of the rows.
     __aicore__ inline void StartSums(int64_t rows)
     {
-        PipeBarrier<PIPE_V>();
-        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        }
     }
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.

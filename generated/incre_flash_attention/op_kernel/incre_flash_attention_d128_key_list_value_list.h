@@ -12,9 +12,9 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t of an item, the cube running ahead:
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
@@ -394,15 +394,20 @@ private:
     // Initializes the maxima and sums of the rows.
     __aicore__ inline void StartRows(int64_t rows)
     {
-        PipeBarrier<PIPE_V>();
-        Duplicate(rowMax_, float(kLowest), rows);
-        Duplicate(rowSum_, float(0), rows);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_, float(kLowest), rows);
+            Duplicate(rowSum_, float(0), rows);
+        }
     }
 
     // Initializes the weighted sums of the rows.
     __aicore__ inline void StartSums(int64_t rows)
     {
-        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.

@@ -11,15 +11,13 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t of an item, the cube running ahead:
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   then, over the same tiles again:
- *   AIC  ScoreAgain    tile t              waits for kScoreAgainRingFree, raises
- *   kScoreAgainRingReady
- *   AIV  SelectTile    tile t - kPrefetch  waits for kScoreAgainRingReady, raises
- *   kScoreAgainRingFree
+ *   AIC  ScoreAgain    tile t              waits for kScoreAgainRingFree, sets kScoreAgainRingReady
+ *   AIV  SelectTile    tile t - kPrefetch  waits for kScoreAgainRingReady, sets kScoreAgainRingFree
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronisation.

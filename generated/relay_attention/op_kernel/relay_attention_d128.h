@@ -11,15 +11,15 @@
  *
  * Step t of an item, the cube running ahead:
  *   over key:
- *   AIC  ScoreTile     tile t              raises kScoreRingKeyReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyReady, raises kProbRingKeyReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyReady, raises kOutRingKeyReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingKeyReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyReady, sets kProbRingKeyReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyReady, sets kOutRingKeyReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingKeyReady
  *   over keyShare:
- *   AIC  ScoreTile     tile t              raises kScoreRingKeyShareReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyShareReady, raises
+ *   AIC  ScoreTile     tile t              sets kScoreRingKeyShareReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyShareReady, sets
  *   kProbRingKeyShareReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyShareReady, raises
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyShareReady, sets
  *   kOutRingKeyShareReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingKeyShareReady
  *
@@ -304,8 +304,8 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            StartRowsKey(rows);
-            StartSumsKey(rows);
+            StartRows(rows);
+            StartSums(rows);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -352,8 +352,8 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            StartRowsKeyShare(rows);
-            StartSumsKeyShare(rows);
+            StartRows(rows);
+            StartSums(rows);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -565,17 +565,22 @@ private:
 
     // Vector stages
     // Initializes the maxima and sums of the rows.
-    __aicore__ inline void StartRowsKey(int64_t rows)
+    __aicore__ inline void StartRows(int64_t rows)
     {
-        PipeBarrier<PIPE_V>();
-        Duplicate(rowMax_, float(kLowest), rows);
-        Duplicate(rowSum_, float(0), rows);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_, float(kLowest), rows);
+            Duplicate(rowSum_, float(0), rows);
+        }
     }
 
     // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSumsKey(int64_t rows)
+    __aicore__ inline void StartSums(int64_t rows)
     {
-        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
@@ -718,25 +723,6 @@ private:
                 kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             leavingMaxSlot_ ^= 1;
-        }
-    }
-
-    // Initializes the maxima and sums of the rows.
-    __aicore__ inline void StartRowsKeyShare(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_, float(kLowest), rows);
-            Duplicate(rowSum_, float(0), rows);
-        }
-    }
-
-    // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSumsKeyShare(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
         }
     }
 

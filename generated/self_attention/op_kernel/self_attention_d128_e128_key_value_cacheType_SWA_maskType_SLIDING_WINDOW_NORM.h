@@ -15,9 +15,9 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   AIV  WriteRows     tile t - kPrefetch
@@ -190,12 +190,13 @@ private:
                         newKeyStart, keyPosition, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, tiles, item, keyBegin, firstTile, keyEnd, batch, kvHead,
-                        newValueStart, slot, taskRows, rowFractals, valuePosition] =
+                    const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile < tiles && tiling_.items > item) {
-                        WeightedTile(kvHead, batch, taskRows, rowFractals, keyBegin, keyEnd,
-                            firstTile, newValueStart, valuePosition, tile, slot);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
+                            earlier.rowFractals, earlier.keyBegin, earlier.keyEnd,
+                            earlier.firstTile, earlier.newValueStart, earlier.valuePosition,
+                            earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -253,18 +254,18 @@ private:
                         itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads,
-                        firstHead, firstQuery, firstToken, split] =
+                    const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile == 0) {
-                        StartSums(rows);
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
                     }
-                    if (tile < tiles && tiling_.items > item) {
-                        UpdateTile(slot, rowBegin, rows);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (tile == steps - 1) {
-                        WriteRows(split, firstHead, heads, firstQuery, firstToken, itemSlot,
-                            rowBegin, rows);
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRows(earlier.split, earlier.firstHead, earlier.heads,
+                            earlier.firstQuery, earlier.firstToken, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -969,6 +970,7 @@ private:
             const int64_t newKeyStart = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
+            const int64_t newValueStart = newKeyStart;
             const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - keyPosition);
             for (int64_t newRow = MaxOf(0, newRows - tiling_.windowSize) + blockIndex_ * 2
                 + subBlock_;
@@ -989,22 +991,6 @@ private:
                         + kvHead * tiling_.cacheKStrideK + cacheRow * tiling_.cacheKStrideT],
                         newKey_, chunk, tiling_.headDim, tiling_.cacheKStrideK, kPaddedHeadSize);
                     SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
-                }
-            }
-        }
-        for (int64_t batch = 0; batch < tiling_.batchRows; ++batch) {
-            const int64_t newValueStart = RowsBefore(batch);
-            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
-            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
-            const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - valuePosition);
-            for (int64_t newRow = MaxOf(0, newRows - tiling_.windowSize) + blockIndex_ * 2
-                + subBlock_;
-                 newRow < newRows;
-                 newRow += blockCount_ * 2) {
-                const int64_t cacheRow = (valuePosition + newRow) % tiling_.windowSize;
-                for (int64_t r0 = 0; r0 < tiling_.kvHeads; r0 += kRowsPerStep) {
-                    const int64_t chunk = MinOf(kRowsPerStep, tiling_.kvHeads - r0);
-                    const int64_t kvHead = r0;
                     WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
                     LoadRows(newValue_,
                         valueGm_[kvHead * tiling_.valueStrideK

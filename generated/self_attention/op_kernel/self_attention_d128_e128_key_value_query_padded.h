@@ -14,9 +14,9 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   AIV  WriteRows     tile t - kPrefetch
@@ -190,12 +190,13 @@ private:
                         keyPosition, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, tiles, item, firstTile, keyEnd, batch, kvHead, newValueStart,
-                        slot, taskRows, rowFractals, valuePosition] =
+                    const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile < tiles && tiling_.items > item) {
-                        WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile,
-                            newValueStart, valuePosition, tile, slot);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
+                            earlier.rowFractals, earlier.keyEnd, earlier.firstTile,
+                            earlier.newValueStart, earlier.valuePosition, earlier.tile,
+                            earlier.slot);
                     }
                 }
             }
@@ -251,18 +252,17 @@ private:
                     SoftmaxTile(keyEnd, firstTile, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads,
-                        firstHead, firstQuery, batch, split] =
+                    const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile == 0) {
-                        StartSums(rows);
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
                     }
-                    if (tile < tiles && tiling_.items > item) {
-                        UpdateTile(slot, rowBegin, rows);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (tile == steps - 1) {
-                        WriteRows(split, batch, firstHead, heads, firstQuery, itemSlot, rowBegin,
-                            rows);
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRows(earlier.split, earlier.batch, earlier.firstHead, earlier.heads,
+                            earlier.firstQuery, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -930,6 +930,7 @@ private:
             const int64_t newKeyStart = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
+            const int64_t newValueStart = newKeyStart;
             const int64_t newRows =
                 MaxOf(0, MinOf(tokenOffsetOfBatch, tiling_.keyCapacity) - keyPosition);
             for (int64_t newRow = blockIndex_ * 2 + subBlock_;
@@ -950,22 +951,6 @@ private:
                         + kvHead * tiling_.cacheKStrideK + cacheRow * tiling_.cacheKStrideT],
                         newKey_, chunk, tiling_.headDim, tiling_.cacheKStrideK, kPaddedHeadSize);
                     SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
-                }
-            }
-        }
-        for (int64_t batch = 0; batch < tiling_.batchRows; ++batch) {
-            const int64_t newValueStart = RowsBefore(batch);
-            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
-            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
-            const int64_t newRows =
-                MaxOf(0, MinOf(tokenOffsetOfBatch, tiling_.keyCapacity) - valuePosition);
-            for (int64_t newRow = blockIndex_ * 2 + subBlock_;
-                 newRow < newRows;
-                 newRow += blockCount_ * 2) {
-                const int64_t cacheRow = valuePosition + newRow;
-                for (int64_t r0 = 0; r0 < tiling_.kvHeads; r0 += kRowsPerStep) {
-                    const int64_t chunk = MinOf(kRowsPerStep, tiling_.kvHeads - r0);
-                    const int64_t kvHead = r0;
                     WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
                     LoadRows(newValue_,
                         valueGm_[kvHead * tiling_.valueStrideK

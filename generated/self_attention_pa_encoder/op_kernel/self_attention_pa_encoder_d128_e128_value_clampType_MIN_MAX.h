@@ -14,9 +14,9 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   AIV  WriteRows     tile t - kPrefetch
@@ -169,11 +169,11 @@ private:
                         slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, taskRows,
-                        slot] =
+                    const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile < tiles && tiling_.items > item) {
-                        WeightedTile(kvHead, taskRows, keyEnd, firstTile, valueStart, tile, slot);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        WeightedTile(earlier.kvHead, earlier.taskRows, earlier.keyEnd,
+                            earlier.firstTile, earlier.valueStart, earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -224,18 +224,18 @@ private:
                     SoftmaxTile(keyEnd, firstTile, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads,
-                        firstHead, firstQuery, firstToken, split] =
+                    const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile == 0) {
-                        StartSums(rows);
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
                     }
-                    if (tile < tiles && tiling_.items > item) {
-                        UpdateTile(slot, rowBegin, rows);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (tile == steps - 1) {
-                        WriteRows(split, firstHead, heads, firstQuery, firstToken, itemSlot,
-                            rowBegin, rows);
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRows(earlier.split, earlier.firstHead, earlier.heads,
+                            earlier.firstQuery, earlier.firstToken, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -367,8 +367,8 @@ private:
                 LoadFractals(rightL0, keyL1,
                     CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
                 SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                for (int64_t band = 0; band < taskRows; band += 128) {
-                    const int64_t bandRows = MinOf(128, taskRows - band);
+                for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
+                    const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
                     const int64_t bandFractals = CeilDiv(bandRows, kFractal);
                     auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -415,8 +415,8 @@ private:
         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         LoadNzOfAnyPitch(valueL1_, valueGm_[valueTile], keys, tiling_.valueDim,
             tiling_.valueStrideU, RoundUp(keys, kFractal));
-        for (int64_t band = 0; band < taskRows; band += 128) {
-            const int64_t bandRows = MinOf(128, taskRows - band);
+        for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
+            const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
             auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
