@@ -2,10 +2,11 @@
 
 Each command runs several times, in turns with ``python -c "import numpy, jinja2"``; judged is the ratio of
 the fastest runs in wall seconds, NumPy on one thread: several processes at once are one of the means by which
-commands are fast, and processor seconds would count what they save for nothing. The ratio in processor
-seconds, child processes included, stands beside it: on a busy machine it tells more. Cold: in empty folders, with an empty cache. Unchanged: into a folder
-that has all files already. After these commands each specialization that they compile is compiled once in
-this process alone; its limits are processor seconds of a machine on which the imports take 0.12 s.
+commands are fast, and processor seconds do not show what they save. The ratio in processor seconds, child
+processes included, stands beside it: on a busy machine it tells more. Cold: in empty folders, with an empty
+cache. Unchanged: into a folder that has all files already. After these commands each specialization that they
+compile is compiled once in this process alone; its limits are processor seconds of a machine on which the
+imports take 0.12 s.
 
     python bench/tool_speed.py             (prints a table; --json for data; exit code 1 above a limit)
     python bench/tool_speed.py --quick     (one run of each, without the projects of all operators)

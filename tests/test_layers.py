@@ -26,8 +26,10 @@ GRAPH = ImportGraph(ROOT)
 LAYERS = (
     ("__main__",),
     ("cli",),
+    ("mutate",),
     ("campaign",),
     ("api", "ops", "packing"),
+    ("tuning",),
     ("execute",),
     ("codegen",),
     ("verify",),
@@ -76,7 +78,7 @@ INSIDE = {
         "contract": ("errors",),
         "errors": (),
     },
-    "attndsl.verify": {"cases": ("data", "space"), "data": ("space",), "space": (), "judge": ()},
+    "attndsl.verify": {"cases": ("data", "space", "judge"), "data": ("space",), "space": (), "judge": ()},
 }
 """What the parts of a package may import of each other."""
 NAMELESS = (
@@ -90,6 +92,7 @@ NAMELESS = (
     "target",
     "tile",
     "tile_interpreter",
+    "tuning",
 )
 """Packages in which nothing is named after an operator."""
 

@@ -33,8 +33,9 @@ CHECKED, FAILED, STALE, UNCHECKED = "checked", "failed", "stale", "unchecked"
 code, no case that has it was run to the end."""
 
 _BACKENDS = ("reference", "tile", "emulator")
-_PRESENTING = frozenset({"__init__", "__main__", "cli", "ops", "packing"})
-"""Parts of the package that decide nothing: what users call, and what shows them something."""
+_PRESENTING = frozenset({"__init__", "__main__", "cli", "mutate", "ops", "packing"})
+"""Parts of the package that decide nothing: what users call, what shows them something, what changes
+kernels to see whether the checks notice."""
 _EMITTING = frozenset({"codegen", "emulator", "execute"})
 """Parts that only the emulator backend is made of. The schedule is in all: cases ask it what is lowered."""
 _SUFFIXES = frozenset({".py", ".h", ".hpp", ".cpp", ".j2", ".in"})
@@ -121,7 +122,8 @@ def write(operator: Operator, found: Verification, folder: Path = FOLDER) -> Pat
             "cases": len(found.rows),
             "counts": found.counts(backend),
             "features": found.features(backend),
-            "distribution": {k: v for k, v in found.distribution().items() if k != "features"},
+            "effective": found.features_effective(),
+            "distribution": {k: v for k, v in found.distribution().items() if "features" not in k},
         }
     data = {
         "operator": operator.name,

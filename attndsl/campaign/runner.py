@@ -36,7 +36,8 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.target import device as device_named
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream, WantedKernel, spaces
-from attndsl.verify.cases.features import features_of, work_of
+from attndsl.verify.cases.effects import effective_features
+from attndsl.verify.cases.features import declared_features, features_of, work_of
 from attndsl.verify.judge import benchmark
 from attndsl.verify.judge.compare import (
     LEVELS,
@@ -182,7 +183,7 @@ def run_case(
 
 def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute: Execute | None) -> Row:
     call = case.call()
-    wanted = Wanted(golden(call), benchmark.run(call), _level(case, call, level), _reach(case, call))
+    wanted = wanted_of(case, call, level)
     results = tuple(judge(call, name, wanted, execute) for name in backends)
     extents = call.extents
     return Row(
@@ -196,6 +197,7 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         ),
         layout=" ".join(dict.fromkeys(key for key in call.layouts.values() if key)),
         features=features_of(case, call),
+        effective=tuple(sorted(effective_features(call, declared_features(call)))),
         dtype=call.dtype,
         computes_in=benchmark.io_dtype(call).name,
         padded_head_size=call.operator.device.architecture.whole_fractals(extents.get("D", 1)),
@@ -203,6 +205,11 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         work=work_of(case.space, call),
         results=results,
     )
+
+
+def wanted_of(case: Case, call: Call, level: Level | None = LEVELS[0]) -> Wanted:
+    """What the results of a case are judged by; ``call``: the case's, ``level``: see :func:`verify`."""
+    return Wanted(golden(call), benchmark.run(call), _level(case, call, level), _reach(case, call))
 
 
 def _level(case: Case, call: Call, level: Level | None) -> Level | None:
@@ -379,7 +386,7 @@ class CaseData:
         Raises:
             SpecDiffers: the spec of this process is another one.
         """
-        operator, members = _operator(self.source, self.device)
+        operator, members = operator_of(self.source, self.device)
         if operator.content_key != self.content:
             raise SpecDiffers(self.source)
         return Case(
@@ -411,9 +418,19 @@ def travels(operator: Operator, execute: Execute | None) -> bool:
 
 def case_job(case: Case, backends: tuple[str, ...], level: Level | None) -> Job:
     """The job of running a case anywhere; its key says all that decides the row but the compiler."""
+    data = case_data(case)
+    told = (data.source, data.seed, data.number, backends, level, sorted(data.assignment.items()))
+    key = content_key(sources_key(), data.content, repr(told))
+    return Job(
+        f"{case.operator.name}-{data.seed}-{data.number}-{key[:16]}", run_case_data, (data, backends, level)
+    )
+
+
+def case_data(case: Case) -> CaseData:
+    """What a case is made of; its operator is one that a file declares."""
     content = case.operator.content_key
     assert content is not None, "asked of operators that travel"
-    data = CaseData(
+    return CaseData(
         source=case.operator.source,
         device=case.operator.device.name,
         content=content,
@@ -423,11 +440,6 @@ def case_job(case: Case, backends: tuple[str, ...], level: Level | None) -> Job:
         attempt=case.attempt,
         assignment=dict(case.assignment),
         integers=dict(case.integers),
-    )
-    told = (data.source, data.seed, data.number, backends, level, sorted(data.assignment.items()))
-    key = content_key(sources_key(), content, repr(told))
-    return Job(
-        f"{case.operator.name}-{data.seed}-{data.number}-{key[:16]}", run_case_data, (data, backends, level)
     )
 
 
@@ -445,7 +457,7 @@ def emulator_identity() -> tuple[str, str]:
 
 
 @lru_cache(maxsize=8)
-def _operator(source: str, device: str) -> tuple[Operator, dict[str, CaseSpace]]:
+def operator_of(source: str, device: str) -> tuple[Operator, dict[str, CaseSpace]]:
     """An operator on a device and its case spaces by mode, once a process."""
     operator = load(source).on(device_named(device))
     return operator, {space.operator.name: space for space in spaces(operator)}

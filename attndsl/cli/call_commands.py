@@ -17,7 +17,8 @@ from attndsl.cli.command_options import (
     operators,
     set_option,
 )
-from attndsl.cli.command_values import LARGEST, Place, Whole, named_values, whole
+from attndsl.cli.command_values import Place, Whole
+from attndsl.cli.requested_calls import requested_call
 
 
 @command(
@@ -51,7 +52,7 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
 @command(
     "profile",
     "profile self_attention --shape batch=1,qRows=512,headNum=8 --set calcType=PA_ENCODER",
-    "profile incre_flash_attention call.npz --trace timeline.json",
+    "profile incre_flash_attention call.npz --trace timeline.json --html page.html",
 )
 @operator_name
 @click.argument("inputs", required=False, type=Place())
@@ -64,6 +65,7 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
 @click.option("--cores", type=Whole(1), help="blocks at most; default: all cores of the device")
 @device_option
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
+@click.option("--html", type=Place(folder=False), help="one page: timeline, memories, roofline")
 @json_option
 def profile(
     name: str,
@@ -75,6 +77,7 @@ def profile(
     cores: int | None,
     device: str | None,
     trace: Path | None,
+    html: Path | None,
     as_json: bool,
 ) -> None:
     """Predicted time of a call, its bounds and how busy each pipe is.
@@ -82,9 +85,7 @@ def profile(
     The call is one from a file, as `run` takes it, or one of normal numbers with the sizes of --shape.
     """
     from attndsl.cli.call_files import load_call
-    from attndsl.cli.profile import call_of_shape, profile_call
-    from attndsl.codegen.kernel_set.kernel_request import chosen_mode, requested_values
-    from attndsl.codegen.kernel_set.request import KernelRequest
+    from attndsl.cli.profile import profile_call
 
     operator = operators((name,), device)[0]
     if inputs is not None:
@@ -94,22 +95,12 @@ def profile(
             )
         call = operator.bind(**load_call(inputs))
     else:
-        sizes = named_values(shapes, "--shape", "NAME=NUMBER, for example batch=2")
-        asked = named_values(settings, "--set", "NAME=VALUE, for example maskType=NORM")
-        if "D" in asked:
-            raise click.UsageError("--set D: sizes of a call are given by --shape, with the contract's names")
-        for name in sizes.keys() & asked.keys():
-            raise click.UsageError(f"'{name}' is given by --shape and by --set; give it once")
-        request = KernelRequest(dtypes=dtypes or None, settings=tuple(asked.items()))
-        operator, request = chosen_mode(operator, request)
-        call = call_of_shape(
-            operator,
-            {name: whole(text, f"--shape {name}", least=-LARGEST) for name, text in sizes.items()},
-            dtype=dtypes[0] if dtypes else None,
-            features=features,
-            settings=requested_values(operator, request),
-        )
+        call = requested_call(operator, shapes, dtypes, settings, features)
     result = profile_call(call, cores=cores, trace=trace)
+    if html is not None:
+        from attndsl.cli.profile_page.page import write_page
+
+        write_page(call, result, html, cores=cores)
     if as_json:
         answer(**result.to_json())
         return

@@ -18,10 +18,25 @@ from attndsl.cli.command_options import Commands
 from attndsl.cli.emulate_command import emulate
 from attndsl.cli.generate_command import generate
 from attndsl.cli.machine_commands import cache, completion, doctor
+from attndsl.cli.mutate_command import mutate
 from attndsl.cli.operator_commands import list_operators, show
+from attndsl.cli.tune_command import tune
 from attndsl.cli.verify_command import verify
 
-COMMANDS = (list_operators, show, generate, verify, run, profile, emulate, doctor, cache, completion)
+COMMANDS = (
+    list_operators,
+    show,
+    generate,
+    verify,
+    mutate,
+    run,
+    profile,
+    tune,
+    emulate,
+    doctor,
+    cache,
+    completion,
+)
 
 
 @click.group(

@@ -86,12 +86,15 @@ def show(
     device: str | None,
     as_json: bool,
 ) -> None:
-    """Contract, graph, schedule, tile program and memory map of one operator."""
+    """Contract, graph, schedule, tile program and memory map of one operator.
+
+    `--stage schedule` also tells the schedule's bound for usual sizes, and those of other schedules.
+    """
     from attndsl.cli.show import stage_texts
 
     operator = operators((name,), device)[0]
     request = request_of(dtypes, settings, features)
-    texts = stage_texts(operator, request, stages or STAGES[:-3])
+    texts = stage_texts(operator, request, stages or STAGES[:-3], explained=bool(stages))
     if as_json:
         answer(operator=operator.name, **texts)
         return

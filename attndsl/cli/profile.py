@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.base.errors import UserError
+from attndsl.cli.calibration_text import calibration_lines
 from attndsl.cli.shape_conflicts import default_in_the_way, rules_in_the_way
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.compiler.prepare_launch import prepare
@@ -24,6 +25,7 @@ from attndsl.spec.errors import CallError
 from attndsl.spec.operator.covering import choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import Device
+from attndsl.target.costs import Rate, cost_lines
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.data.data import Filler
 from attndsl.verify.data.integers import Integers
@@ -50,7 +52,8 @@ class Profile:
     most of them busy, L2 for all bytes, memory for the bytes behind it. ``busy``: share of the time that the
     pipes of a kind of core are busy. ``worst``: the time if what is unknown is as bad as it may be.
     ``cube``: share of the part's cube that products take whose operands fill their fractals.
-    ``critical_path``: what the time went to along the chain of events that ends last. ``bank_conflicts``:
+    ``critical_path``: what the time went to along the chain of events that ends last. ``block_ends``: when
+    each block is done. ``bank_conflicts``:
     cycles of all cores by line of the kernel that vector instructions took longer.
     """
 
@@ -67,6 +70,7 @@ class Profile:
     read_by_tensor: Mapping[str, int]
     cube: float
     critical_path: Mapping[str, float]
+    block_ends: tuple[float, ...]
     bank_conflicts: Mapping[str, float]
     schedule: Mapping[str, int | str]
 
@@ -117,6 +121,7 @@ class Profile:
             "bank_conflict_cycles": round(sum(self.bank_conflicts.values()), 2),
             "bank_conflict_cycles_by_line": dict(self.bank_conflicts),
             "critical_path": dict(self.critical_path),
+            "block_ends_microseconds": list(self.block_ends),
             "schedule": dict(self.schedule),
             "calibration_error": dict(self.device.calibration_error),
         }
@@ -147,34 +152,31 @@ class Profile:
         if conflicts:
             where, most = max(self.bank_conflicts.items(), key=lambda item: item[1])
             yield f"    bank conflicts: {conflicts:.0f} cycles of all cores, {most:.0f} of them at {where}"
-        known = self.device.calibration_error
-        error = known["instructions"]
-        yield (
-            f"    calibration: {error['keys']} instructions and types are off by {error['median']:.2%} "
-            f"(median), {error['p95']:.1%} (95th percentile) on sizes left out of the fit"
-        )
-        apart, every = known["kernels"]["apart"], known["kernels"]["all"]
-        yield (
-            f"    published kernels: durations are off by {apart['duration']:.1%} ({apart['kernels']} "
-            f"apart from the fit), {every['duration']:.1%} (all {every['kernels']})"
-        )
-        yield "    unknown: " + "; ".join(known["unknown"])
+        yield from calibration_lines(self.device)
 
 
-def profile_call(call: Call, *, cores: int | None = None, trace: Path | None = None) -> Profile:
+def profile_call(
+    call: Call,
+    *,
+    cores: int | None = None,
+    trace: Path | None = None,
+    rates: Mapping[str, Rate] | None = None,
+) -> Profile:
     """Runs the call's kernel on the emulator without data and reads its timeline.
 
-    ``cores``: blocks at most, None: all.
+    ``cores``: blocks at most, None: all. ``rates``: numbers in place of some of the device's.
 
     Raises:
         FindingsError: the checks that need no data found a defect in the kernel.
         ScheduleError: the operator has no kernel for the call.
     """
     launch = prepare(call, cores)
-    report = execute(launch, Knobs(timing=True), trace=trace)
+    device = launch.compiled.program.device
+    used = {**device.rates, **(rates or {})}
+    report = execute(launch, Knobs(timing=True), trace=trace, costs=cost_lines(device.costs, used))
     report.raise_for_findings()
-    counters, counts, device = report.counters, _core_counts(report), launch.compiled.program.device
-    worst = execute(launch, Knobs(timing=True), costs=device.worst_costs)
+    counters, counts = report.counters, _core_counts(report)
+    worst = execute(launch, Knobs(timing=True), costs=device.worst_costs(used))
     total = max(counters["total_cycles"], 1e-9)
     return Profile(
         operator=call.operator.name,
@@ -183,7 +185,7 @@ def profile_call(call: Call, *, cores: int | None = None, trace: Path | None = N
         sizes={name: int(value) for name, value in call.dims.items() if value},
         cores=report.cores,
         time=float(counters["microseconds"]),
-        bounds=_bounds(report, device),
+        bounds=_bounds(report, device, used),
         busy={
             kind: {
                 pipe: round(cycles / (total * counts[kind]), 4)
@@ -203,6 +205,7 @@ def profile_call(call: Call, *, cores: int | None = None, trace: Path | None = N
         critical_path={
             what: device.microseconds(cycles) for what, cycles in counters["critical_path"].items() if cycles
         },
+        block_ends=tuple(map(device.microseconds, counters["block_ends"])),
         bank_conflicts=counters["bank_conflicts"],
         schedule=asdict(launch.compiled.schedule),
     )
@@ -213,12 +216,12 @@ def _core_counts(report: Report) -> dict[str, int]:
     return {kind: count for kind, count in (("AIC", blocks * cubes), ("AIV", blocks * vectors)) if count}
 
 
-def _bounds(report: Report, device: Device) -> dict[str, float]:
+def _bounds(report: Report, device: Device, rates: Mapping[str, Rate]) -> dict[str, float]:
     counters = report.counters
     moved = sum(counters["gm_read_bytes"].values()) + sum(counters["gm_write_bytes"].values())
     found = {
-        "memory": device.microseconds(counters["memory_bytes"] / device.rates["hbm"].value),
-        "L2": device.microseconds(moved / device.rates["l2"].value),
+        "memory": device.microseconds(counters["memory_bytes"] / rates["hbm"].value),
+        "L2": device.microseconds(moved / rates["l2"].value),
     }
     # all cores of the part, not only those the launch used
     part = {"AIC": device.aic, "AIV": device.aiv}

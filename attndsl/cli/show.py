@@ -10,8 +10,12 @@ from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.spec.operator.operator import Operator
 
 
-def stage_texts(operator: Operator, request: KernelRequest, stages: Sequence[str]) -> dict[str, str]:
+def stage_texts(
+    operator: Operator, request: KernelRequest, stages: Sequence[str], *, explained: bool = False
+) -> dict[str, str]:
     """The wanted stages by name; a second call with the same spec, request and sources compiles nothing.
+
+    ``explained``: as of :func:`attndsl.cli.stages.describe_stages`.
 
     Raises:
         As :func:`attndsl.cli.stages.describe_stages`.
@@ -20,10 +24,11 @@ def stage_texts(operator: Operator, request: KernelRequest, stages: Sequence[str
     def describe() -> dict[str, str]:
         from attndsl.cli.stages import describe_stages  # late: a stored answer needs no compiler
 
-        return describe_stages(operator, request, stages)
+        return describe_stages(operator, request, stages, explained=explained)
 
     if operator.content_key is None:
         return describe()
-    parts = ("show", sources_key(), operator.content_key, operator.in_commands, request.told, *stages)
+    told = (operator.in_commands, operator.device.model_version, request.told, str(explained), *stages)
+    parts = ("show", sources_key(), operator.content_key, *told)
     found: dict[str, str] = stored_answer(parts, describe)
     return found

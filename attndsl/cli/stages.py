@@ -15,11 +15,14 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.tile.printer import print_memory_map, print_program
 
 
-def describe_stages(operator: Operator, request: KernelRequest, stages: Sequence[str]) -> dict[str, str]:
+def describe_stages(
+    operator: Operator, request: KernelRequest, stages: Sequence[str], *, explained: bool = False
+) -> dict[str, str]:
     """The wanted stages by name: contract, graph, schedule, tile, memory, cores, source,
     tiling.
 
-    Where the request leaves something open, the kernel of the contract's defaults.
+    Where the request leaves something open, the kernel of the contract's defaults. ``explained``: with the
+    schedule, its bound and those of other schedules.
 
     Raises:
         UserError: the request names what the operator does not have, or does not allow.
@@ -40,9 +43,14 @@ def describe_stages(operator: Operator, request: KernelRequest, stages: Sequence
             continue
         try:
             compiled = compiled_for(operator, special)
-            texts[stage] = (
-                print_proofs(operator, special) if stage == "tiling" else _stage_text(stage, compiled)
-            )
+            if stage == "tiling":
+                texts[stage] = print_proofs(operator, special)
+            elif stage == "schedule" and explained:
+                from attndsl.cli.schedule_text import schedule_explained  # loads the emulator's side
+
+                texts[stage] = schedule_explained(compiled)
+            else:
+                texts[stage] = _stage_text(stage, compiled)
         except NotLowered as error:
             if request.by_name:
                 raise

@@ -6,9 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.expr import Const
-from attndsl.lowering.emit.field_names import NamesTaken
-from attndsl.lowering.errors import DoesNotFit, TooManyEvents
+from attndsl.lowering.emit.field_names import NamesTaken, check_field_names
+from attndsl.lowering.errors import (
+    DoesNotFit,
+    IllegalScheduleValue,
+    NotLowered,
+    ScheduleError,
+    StoredScheduleRefused,
+    TooManyEvents,
+)
 from attndsl.lowering.lower import first_draft, with_hoisted_loads
 from attndsl.lowering.match.attention_pattern import Computation, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
@@ -17,8 +25,10 @@ from attndsl.lowering.match.schedule_options import (
     MANY_ROWS,
     Schedule,
     describe,
+    reasons,
     resolve,
     smaller,
+    with_fewer_events,
 )
 from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
@@ -27,15 +37,30 @@ from attndsl.passes.plan_memory import check_room
 from attndsl.passes.twin_programs import Finish, all_passes
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import Architecture
+from attndsl.target import Architecture, Device
 from attndsl.tile.program import Program
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """Schedule options that neither the author nor a default chose.
+
+    Attributes:
+        options: values by name. ``by``: who chose them, for readers of the schedule.
+        entry: the entry of a file that states them, for messages; empty for those of a search.
+    """
+
+    options: Mapping[str, object]
+    by: str
+    entry: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compiled:
     """A finished tile program with what it came from; ``joint`` is the program before the core split.
 
-    ``required``: the choices of the schedule that the computation made.
+    ``required``: the choices of the schedule that the computation made. ``chosen``: those that were stored,
+    or that a search tries.
     """
 
     operator: Operator
@@ -44,23 +69,37 @@ class Compiled:
     joint: Program
     program: Program
     required: tuple[RequiredOption, ...] = ()
+    chosen: Chosen | None = None
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Who chose each schedule option."""
+        return reasons(self.schedule, self.operator.schedule_choices, self.required, self._chosen_by)
 
     @property
     def schedule_text(self) -> str:
         """The schedule that holds, one choice a line, with who made it."""
-        return describe(self.schedule, self.operator.schedule_choices, self.required)
+        return describe(self.schedule, self.operator.schedule_choices, self.required, self._chosen_by)
+
+    @property
+    def _chosen_by(self) -> dict[str, str]:
+        return {} if self.chosen is None else dict.fromkeys(self.chosen.options, self.chosen.by)
 
 
 def compile_operator(
-    operator: Operator, specialization: Specialization, finish: Finish = all_passes
+    operator: Operator,
+    specialization: Specialization,
+    chosen: Chosen | None = None,
+    finish: Finish = all_passes,
 ) -> Compiled:
     """Lower, schedule and synchronize one specialization of an operator.
 
-    What the author left out of the schedule shrinks until everything fits.
+    What nobody states of the schedule shrinks until everything fits.
 
     Args:
         operator: what is compiled.
         specialization: for which calls.
+        chosen: schedule options that hold beside the author's.
         finish: runs the passes; a :class:`TwinPasses` that is given for a specialization and then for its
             twin runs them once.
 
@@ -68,20 +107,32 @@ def compile_operator(
         ScheduleError: a choice is illegal, does not fit, or the graph has no lowering.
         InternalError: a pass got or gave what it must not, a defect of the compiler.
     """
-    computation, signature = _recognized(operator, specialization)
+    try:
+        return _compile(operator, specialization, chosen, finish)
+    except NotLowered:
+        raise
+    except ScheduleError as error:
+        if chosen is None or not chosen.entry:
+            raise
+        raise StoredScheduleRefused(chosen.entry, error) from error
+
+
+def _compile(
+    operator: Operator, specialization: Specialization, chosen: Chosen | None, finish: Finish
+) -> Compiled:
+    computation, signature = recognized(operator, specialization)
     required = required_options(computation)
-    stated = _stated(operator, required)
-    rows = rows_of_a_task(signature, specialization.dtype)
-    schedule = resolve(stated, operator.device, operator.schedule_lines, max_rows=rows)
+    options = {} if chosen is None else chosen.options
+    check_chosen(options, operator, computation, required)
+    stated = {**options, **_stated(operator, required)}
+    schedule = resolved(operator, signature, specialization, stated)
     while True:
         try:
             draft = first_draft(computation, signature, schedule, operator.device)
             check_room(draft)
             joint, program = finish(with_hoisted_loads(draft))
         except NamesTaken as clash:
-            if clash.names <= signature.taken_names:
-                raise
-            signature = replace(signature, taken_names=signature.taken_names | clash.names)
+            signature = _with_other_names(signature, clash)
             continue
         except (DoesNotFit, TooManyEvents) as reason:
             smaller_one = _smaller(reason, schedule, stated, operator.device.architecture)
@@ -89,14 +140,79 @@ def compile_operator(
                 raise
             schedule = smaller_one
             continue
+        except IllegalScheduleValue as error:
+            raise error.at(operator.schedule_lines.get(error.name, UNKNOWN_LINE)) from None
         return Compiled(
             operator=operator,
             specialization=specialization,
             schedule=schedule,
             required=required,
+            chosen=chosen,
             joint=joint,
             program=program,
         )
+
+
+def lowered(
+    computation: Computation, signature: KernelSignature, schedule: Schedule, device: Device
+) -> Program:
+    """The joint tile program of a schedule; its fields have names that nothing else has.
+
+    Raises:
+        As :func:`attndsl.lowering.lower.lower`.
+    """
+    while True:
+        try:
+            return check_field_names(
+                with_hoisted_loads(first_draft(computation, signature, schedule, device))
+            )
+        except NamesTaken as clash:
+            signature = _with_other_names(signature, clash)
+
+
+def _with_other_names(signature: KernelSignature, clash: NamesTaken) -> KernelSignature:
+    """The signature whose tiling fields leave the names alone that the kernel needs for itself."""
+    if clash.names <= signature.taken_names:
+        raise clash
+    return replace(signature, taken_names=signature.taken_names | clash.names)
+
+
+def check_chosen(
+    options: Mapping[str, object],
+    operator: Contract,
+    computation: Computation,
+    required: tuple[RequiredOption, ...],
+) -> None:
+    """Options beside the author's: they leave alone what he states, and what the computation fixes.
+
+    Raises:
+        IllegalScheduleValue: naming the value that holds.
+    """
+    fixed = {name: (value, "the spec states it") for name, value in operator.schedule_choices.items()}
+    fixed |= {each.name: (each.value, f"needed: {each.why}") for each in required}
+    for name, value in options.items():
+        if name in fixed and fixed[name][0] != value:
+            known, why = fixed[name]
+            raise IllegalScheduleValue(name, value, f"{known!r}, {why}", known, UNKNOWN_LINE)
+    rows = options.get("max_rows", BAND_ROWS)
+    if computation.selection is not None and isinstance(rows, int) and rows < BAND_ROWS:
+        rule = f"at least {BAND_ROWS}, as all heads of a selection are rows of one vector core"
+        raise IllegalScheduleValue("max_rows", rows, rule, BAND_ROWS, UNKNOWN_LINE)
+
+
+def resolved(
+    operator: Contract,
+    signature: KernelSignature,
+    specialization: Specialization,
+    stated: Mapping[str, object],
+) -> Schedule:
+    """The schedule that is tried first: what is stated, and defaults for this computation.
+
+    Raises:
+        UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
+    """
+    rows = rows_of_a_task(signature, specialization.dtype)
+    return resolve(stated, operator.device, operator.schedule_lines, max_rows=rows)
 
 
 def rows_of_a_task(signature: KernelSignature, dtype: str) -> int:
@@ -115,9 +231,7 @@ def _smaller(
     """The next schedule to try; with single slots there are fewer events."""
     if isinstance(reason, DoesNotFit):
         return smaller(schedule, stated, architecture, reason.space)
-    if schedule.slots > 1 and "slots" not in stated:
-        return replace(schedule, slots=1)
-    return smaller(schedule, stated, architecture)
+    return with_fewer_events(schedule, stated, architecture)
 
 
 def _stated(operator: Contract, required: tuple[RequiredOption, ...]) -> dict[str, object]:
@@ -125,7 +239,12 @@ def _stated(operator: Contract, required: tuple[RequiredOption, ...]) -> dict[st
     return {**operator.schedule_choices, **{choice.name: choice.value for choice in required}}
 
 
-def _recognized(operator: Contract, specialization: Specialization) -> tuple[Computation, KernelSignature]:
+def recognized(operator: Contract, specialization: Specialization) -> tuple[Computation, KernelSignature]:
+    """What the graph of a specialization computes, and the signature of its kernel.
+
+    Raises:
+        NotLowered: the graph has no lowering.
+    """
     signature = signature_of(operator, specialization)
     settings = settings_of(operator, specialization)
     computation = recognize(operator.graph(signature.present, settings).outputs)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.compiler.launch_scalars import launch_scalars
 from attndsl.compiler.stored_programs import compiled_or_stored
+from attndsl.compiler.stored_schedules import report_stale
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.specialization import Specialization, specialized_on
 from attndsl.passes.twin_programs import TwinPasses
@@ -66,7 +67,11 @@ def prepare(call: Call, cores: int | None = None) -> Launch:
         TargetLimitError: the call is legal but beyond the operator's limits on the target.
     """
     call.check_target()
-    compiled = compiled_for(call.operator, specialization_of(call))
+    return launch_of(call, compiled_for(call.operator, specialization_of(call)), cores)
+
+
+def launch_of(call: Call, compiled: Compiled, cores: int | None = None) -> Launch:
+    """The launch of a call with a kernel of its specialization; ``cores`` as of :func:`prepare`."""
     program = compiled.program
     env = launch_scalars(
         call, signature_of(call.operator, compiled.specialization), cores or program.device.aic
@@ -91,14 +96,18 @@ def specialization_of(call: Call) -> Specialization:
 
 
 def compiled_for(operator: Contract, specialization: Specialization) -> Compiled:
-    """The compiled specialization, made or read once a process; twins that follow each other share passes.
+    """The compiled specialization, made or read once a process; by its stored schedule choices, if any.
+
+    Twins that follow each other share passes.
 
     Raises:
-        As :func:`attndsl.compiler.compile.compile_operator`.
+        StoredSchedulesError: the file of stored choices is no such file.
+        ScheduleError: as of :func:`attndsl.compiler.compile.compile_operator`.
     """
     assert isinstance(operator, Operator)
     kernels = _kernels(operator)
     if specialization not in kernels.compiled:
+        report_stale(operator, specialization)
         made = compiled_or_stored(operator, specialization, kernels.passes)
         kernels.compiled[specialization] = made
     return kernels.compiled[specialization]

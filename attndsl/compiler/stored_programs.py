@@ -1,5 +1,5 @@
-"""Finished tile programs on disk, each under a key over what decides it: spec, specialization, device,
-sources."""
+"""Finished tile programs on disk, each under a key over what decides it: spec, stored schedule choices,
+specialization, device, sources."""
 
 from __future__ import annotations
 
@@ -20,13 +20,25 @@ from attndsl.base.disk_cache import (
 from attndsl.base.facts import FACTS
 from attndsl.base.package_files import sources_key
 from attndsl.compiler.compile import Compiled, compile_operator
+from attndsl.compiler.stored_schedules import chosen_schedule
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.passes.twin_programs import Finish, all_passes
 from attndsl.spec.operator.operator import Operator
 
 _FILE = "program.pickle"
 _UNCONCERNED = frozenset(
-    ["api", "campaign", "cli", "codegen", "emulator", "execute", "reference", "tile_interpreter", "verify"]
+    [
+        "api",
+        "campaign",
+        "cli",
+        "codegen",
+        "emulator",
+        "execute",
+        "mutate",
+        "reference",
+        "tile_interpreter",
+        "verify",
+    ]
 )
 """Packages that decide nothing about a tile program."""
 
@@ -39,7 +51,7 @@ def compiled_or_stored(operator: Operator, special: Specialization, finish: Fini
     """
     return stored_or_made(
         entry_name(operator, special),
-        lambda: compile_operator(operator, special, finish),
+        lambda: compile_operator(operator, special, chosen_schedule(operator, special), finish),
         lambda folder: read_program(folder, operator),
         write_program,
     )
@@ -57,6 +69,7 @@ def entry_name(operator: Operator, special: Specialization) -> str | None:
         special.settings,
     )
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    version += operator.device.model_version  # stored choices of schedules hold for one version of the model
     key = content_key(sources_key(_UNCONCERNED), version, operator.content_key, repr(told))
     return f"programs/{key}"
 

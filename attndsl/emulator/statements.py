@@ -38,6 +38,15 @@ class Statement:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A statement and its place in the text, of a branch or a loop that of its head: ``text[start:end]``."""
+
+    statement: Statement
+    start: int
+    end: int
+
+
 class NotUnderstood(LaunchError):
     """A source whose brackets do not match."""
 
@@ -59,6 +68,17 @@ def instrument(text: str, first: int = 0) -> tuple[str, tuple[Statement, ...]]:
     return "".join(pieces) + text[done:], tuple(found.statements)
 
 
+def placed_statements(text: str) -> tuple[Placed, ...]:
+    """The statements of a text in order, numbered as :func:`instrument` numbers them.
+
+    Raises:
+        NotUnderstood: as :func:`instrument`.
+    """
+    found = _Finder(text, 0)
+    found.scope(0)
+    return tuple(Placed(one, *place) for one, place in zip(found.statements, found.places, strict=True))
+
+
 class _Finder:
     """Walks over a source: from scope to scope, through the bodies of its functions."""
 
@@ -70,6 +90,7 @@ class _Finder:
         self._heads: list[str] = []
         self.inserted: list[tuple[int, str]] = []
         self.statements: list[Statement] = []
+        self.places: list[tuple[int, int]] = []
 
     def scope(self, at: int) -> int:
         """The declarations of a namespace or class; returns the place behind its closing brace."""
@@ -180,6 +201,7 @@ class _Finder:
         text = " ".join(self._shown[start:end].split())
         within = self._heads[-1] if self._heads else ""
         self.statements.append(Statement(self._function, within, line, text))
+        self.places.append((start, end))
         self.inserted.append((start, f"::attnemu::reached[{number}] = 1; "))
         return text
 

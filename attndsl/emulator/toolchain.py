@@ -36,6 +36,8 @@ _COMMON = ("-std=c++17", "-ffp-contract=off", "-march=native", "-w")
 RUNTIME_FLAGS = (*_COMMON, "-O2", "-fno-math-errno")
 # kernels spend their time in the runtime: compiling fast matters more than what is compiled
 KERNEL_FLAGS = (*_COMMON, "-Og")
+# indices beyond a kernel's own arrays call back, see src/array_index.cpp; clang++ would trap
+_GNU_KERNEL_FLAGS = ("-fsanitize=bounds",)
 # halves of a kernel are libraries that call back into the executable
 LINK_FLAGS = ("-rdynamic", "-ldl")
 COMPILE_SECONDS = 300
@@ -211,6 +213,11 @@ def _refused_option(compiler: Compiler, log: str) -> str:
     return next((line for line in told if any(word in line for word in stated)), "")
 
 
+def kernel_flags(compiler: Compiler) -> tuple[str, ...]:
+    """The flags that kernels and programs are compiled with."""
+    return (*KERNEL_FLAGS, *_GNU_KERNEL_FLAGS) if compiler.is_gnu else KERNEL_FLAGS
+
+
 @dataclass(frozen=True)
 class Runtime:
     """The compiled device model and where its headers are, precompiled for g++."""
@@ -255,7 +262,7 @@ def _compile_for_kernels(compiler: Compiler, sources: Iterable[Path], into: Path
         _compile_sources(compiler, sources, into, None)
         return
     shared.write_text(_SHARED_HEADERS)
-    headers = ((prelude, KERNEL_FLAGS, "kernel_operator.h"), (shared, RUNTIME_FLAGS, "headers"))
+    headers = ((prelude, kernel_flags(compiler), "kernel_operator.h"), (shared, RUNTIME_FLAGS, "headers"))
 
     def precompile(header: Path, flags: Sequence[str], what: str) -> None:
         made = f"{header}.gch"
@@ -275,7 +282,8 @@ def runtime(compiler: Compiler, *, programs: bool = False) -> Runtime:
     Raises:
         EmulatorNotCompiled: its own sources or headers do not compile.
     """
-    key = digest(compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + KERNEL_FLAGS), own_sources_key())
+    options = " ".join(RUNTIME_FLAGS + kernel_flags(compiler))
+    key = digest(compiler.path, compiler.version, options, own_sources_key())
     sources = {source.stem: source for source in sorted(SOURCES.glob("*.cpp"))}
     of_hosts = [source for stem, source in sources.items() if stem in _ONLY_FOR_PROGRAMS]
     of_kernels = [source for stem, source in sources.items() if stem not in _ONLY_FOR_PROGRAMS]

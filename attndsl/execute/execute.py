@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from attndsl import emulator
 from attndsl.base.disk_cache import content_key, find_entry, make_entry
+from attndsl.base.errors import InternalError
 from attndsl.base.package_files import sources_key
 from attndsl.codegen.host.tiling_text import HostText, host_text, problem_values
 from attndsl.codegen.kernel_set.entry import is_unwrapped
@@ -28,10 +29,18 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.backends import Backend
 
 Array = npt.NDArray[Any]
-_UNCONCERNED = frozenset(["api", "campaign", "cli", "emulator", "reference", "tile_interpreter", "verify"])
+_UNCONCERNED = frozenset(
+    ["api", "campaign", "cli", "emulator", "mutate", "reference", "tile_interpreter", "verify"]
+)
 """Packages that decide nothing about emitted files."""
 _NAME = "folder"
+BATCH_MODE = 1
+"""The schedule mode in which all blocks start together; ``kBatchMode`` of the emitted plan."""
 _CTYPES = {"int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "float": ctypes.c_float}
+
+
+class PlanDiffers(InternalError):
+    """The generated host code computes other tiling data than the compiled program."""
 
 
 def run(call: Call, *, cores: int | None = None) -> tuple[Array, ...]:
@@ -66,17 +75,22 @@ def execute(
     knobs: emulator.Knobs | None = None,
     *,
     trace: Path | None = None,
+    trace_block: int | None = None,
     folder: Path | None = None,
     costs: str | None = None,
 ) -> emulator.Report:
     """Compile and run the kernel of a launch; the launch's arrays receive the results.
 
-    ``trace``: a file for the predicted timeline. ``folder``: where the kernel's project is, if not where
-    :func:`written` puts it. ``costs``: lines of costs other than the device's own.
+    ``trace``: a file for the predicted timeline, of one block alone with ``trace_block``. ``folder``: where
+    the kernel's project is, if not where :func:`written` puts it. ``costs``: lines of costs other than the
+    device's own.
     """
     folder, names = folder or written(launch.compiled), names_of(launch.compiled.operator)
     kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel)
     plan = plan_of(launch, folder)
+    fields = tuple((row.name, row.ctype) for row in host_text([launch.compiled]).fields)
+    if differing := differing_fields(launch, plan.tiling, fields):
+        raise PlanDiffers(f"{names.op}_plan.h: {'; '.join(differing[:3])}")
     arguments = arguments_of(launch, plan.tiling)
     return kernel.run(
         launch.blocks,
@@ -84,8 +98,10 @@ def execute(
         knobs=knobs or emulator.Knobs(),
         tiling_key=plan.key,
         trace=trace,
+        trace_block=trace_block,
         costs=costs,
         device=launch.compiled.program.device,
+        batch_mode=plan.schedule_mode == BATCH_MODE,
     )
 
 
@@ -182,6 +198,29 @@ def plan_of(launch: Launch, folder: Path) -> Plan:
     library = _host_library(folder, host)
     library.attndsl_plan(*map(ctypes.byref, (problem, tiling, key, mode)))
     return Plan(key.value, mode.value, np.frombuffer(bytes(tiling), np.uint8).copy())
+
+
+def differing_fields(launch: Launch, tiling: Array, fields: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The tiling data that a host computed against those that the compiled program does.
+
+    Args:
+        launch: whose program says what each of its fields is.
+        tiling: as bytes.
+        fields: name and C++ type of each field, in order; those that the program does not have are not
+            compared.
+
+    Returns:
+        A text for each field of the program that is missing or another.
+    """
+    struct = _struct(tuple(fields))
+    if ctypes.sizeof(struct) != tiling.size:
+        return (f"the tiling data have {tiling.size} bytes, their fields {ctypes.sizeof(struct)}",)
+    told, found = struct.from_buffer_copy(tiling.tobytes()), []
+    for name, wanted in launch.tiling.items():
+        actual = getattr(told, name, None)
+        if actual != (ctypes.c_float(wanted).value if isinstance(actual, float) else wanted):
+            found.append(f"tiling field {name} is {actual}, and {wanted} in the compiled program")
+    return tuple(found)
 
 
 @lru_cache(maxsize=256)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from attndsl import emulator
 from attndsl.base.errors import UserError
+from attndsl.codegen.host.problem_members import HEAD_SIZE
 from attndsl.codegen.host.problem_values import is_measured, known_members, member_values
 from attndsl.codegen.kernel_set.kernel_list import (
     KERNEL_LIST,
@@ -30,12 +30,58 @@ from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.emulator.launch_syntax import includes, mask
 from attndsl.execute.coverage import Coverage
-from attndsl.execute.execute import arguments_of, host_library, stored
+from attndsl.execute.execute import (
+    BATCH_MODE,
+    Array,
+    arguments_of,
+    differing_fields,
+    host_library,
+    stored,
+)
 from attndsl.execute.wanted_kernels import wanted_kernel
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.cases import WantedKernel
 
 _MEMBER = re.compile(r"\b(int64_t|uint64_t|float)\s+(\w+)\s*(?:=[^;]*)?;")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectPlan:
+    """What a project's host decides of a launch.
+
+    Attributes:
+        key: of the kernel.
+        blocks: that are launched.
+        workspace: its bytes.
+        batch_mode: whether all blocks shall start together.
+        tiling: the tiling data as bytes.
+        fields: name and C++ type of each field of the tiling data, in order.
+    """
+
+    key: int
+    blocks: int
+    workspace: int
+    batch_mode: bool
+    tiling: Array
+    fields: tuple[tuple[str, str], ...]
+
+    def run(self, kernel: emulator.Kernel, launch: Launch, timeout: float = 120.0) -> emulator.Report:
+        """Run a kernel as planned; the launch's arrays receive the results. ``timeout``: seconds.
+
+        Raises:
+            EmulatorError: the kernel crashes or does not end.
+        """
+        return kernel.run(
+            self.blocks,
+            arguments_of(launch, self.tiling, self.workspace),
+            tiling_key=self.key,
+            batch_mode=self.batch_mode,
+            timeout=timeout,
+        )
+
+    def differing(self, launch: Launch) -> tuple[str, ...]:
+        """Where tiling data are not what the compiled program computes: a text for each such field."""
+        return differing_fields(launch, self.tiling, self.fields)
 
 
 class NoProject(UserError, FileNotFoundError):
@@ -92,19 +138,44 @@ class UserProject:
             NoKernel: the project's plan picks none for the call.
             EmulatorError: a file does not compile, or the kernel crashes or does not end.
         """
-        plan = self._plan(launch)
-        if plan.key == 0:
+        plan = self.plan(launch)
+        folder = self.folder if self.coverage is None else self.coverage.marked(self.folder)
+        kernel = emulator.build(folder / _entry(self._names), entry=self._names.kernel)
+        report = plan.run(kernel, launch)
+        if self.coverage is not None:
+            self.coverage.note(self.folder, report)
+        return report
+
+    def plan(self, launch: Launch) -> ProjectPlan:
+        """What the project's host decides of a launch.
+
+        Raises:
+            NoKernel: the plan picks none for the call.
+            UnknownMember: the tiling data are larger than any are.
+            CompileFailed: the plan does not compile.
+        """
+        told, tiling = self._told(member_values(launch))
+        if told.key == 0:
             raise NoKernel(
                 f"{self._plan_file} picks no kernel for this call, which is one for "
                 f"{name_of(self.operator, launch.compiled.specialization)}"
             )
-        folder = self.folder if self.coverage is None else self.coverage.marked(self.folder)
-        kernel = emulator.build(folder / _entry(self._names), entry=self._names.kernel)
-        arguments = arguments_of(launch, plan.tiling, plan.workspace)
-        report = kernel.run(plan.blocks, arguments, tiling_key=plan.key)
-        if self.coverage is not None:
-            self.coverage.note(self.folder, report)
-        return report
+        return ProjectPlan(
+            key=told.key,
+            blocks=told.blocks,
+            workspace=told.workspace,
+            batch_mode=told.mode == BATCH_MODE,
+            tiling=tiling,
+            fields=self._fields,
+        )
+
+    def keys_outside(self, launch: Launch) -> dict[int, int]:
+        """The kernels that the plan picks for calls like a launch's whose head sizes are just outside of what
+        its kernel is padded to: tiling keys, 0 for none, by head size."""
+        values, size = member_values(launch), launch.compiled.specialization.padded_head_size
+        fractal = self.operator.device.architecture.fractal
+        outside = [each for each in (size - fractal, size + 1) if each > 0]
+        return {each: int(self._told({**values, HEAD_SIZE: each})[0].key) for each in outside}
 
     def kernels(self) -> tuple[WantedKernel, ...]:
         """The kernels of the project's list whose files the kernel function includes.
@@ -173,23 +244,38 @@ class UserProject:
             )
         return members
 
-    def _plan(self, launch: Launch) -> _Plan:
+    def _told(self, values: Mapping[str, int | float]) -> tuple[_Told, Array]:
+        """What the plan says for the values of a problem's members, and the tiling data as bytes."""
         members = self._members
-        values = member_values(launch)
         numbers = [float(values.get(name, 0)) for name in members]
         whole = [0 if members[name] == "float" else int(values.get(name, 0)) for name in members]
-        plan, tiling = _Plan(), np.zeros(_MOST_TILING, np.uint8)
+        told, tiling = _Told(), np.zeros(_MOST_TILING, np.uint8)
         self._library.attndsl_plan(
             (ctypes.c_double * len(numbers))(*numbers),
             (ctypes.c_int64 * len(whole))(*whole),
-            ctypes.byref(plan),
+            ctypes.byref(told),
             tiling.ctypes.data_as(ctypes.c_void_p),
             ctypes.c_int64(tiling.size),
         )
-        if plan.bytes > tiling.size:
-            raise UnknownMember(f"tiling data of {plan.bytes} bytes are more than {tiling.size}")
-        plan.tiling = tiling[: plan.bytes].copy()
-        return plan
+        if told.bytes > tiling.size:
+            raise UnknownMember(f"tiling data of {told.bytes} bytes are more than {tiling.size}")
+        return told, tiling[: told.bytes].copy()
+
+    @property
+    def library(self) -> ctypes.CDLL:
+        """The compiled plan.
+
+        Raises:
+            CompileFailed: it does not compile.
+        """
+        return self._library
+
+    @cached_property
+    def _fields(self) -> tuple[tuple[str, str], ...]:
+        """Names and types of the fields of the tiling data, in order."""
+        path = self.folder / f"op_kernel/{self._names.op}_tiling.h"
+        found = re.search(r"\bstruct \w+\s*\{(.*?)\};", mask(path.read_text(encoding="utf-8")), re.DOTALL)
+        return tuple((name, ctype) for ctype, name in _MEMBER.findall(found[1])) if found else ()
 
     @cached_property
     def _library(self) -> ctypes.CDLL:
@@ -212,7 +298,7 @@ _MOST_TILING = 1 << 16
 _CALL = """#include "{plan}"
 #include <cstring>
 using namespace {names.host};
-struct Told {{ uint64_t key; int64_t blocks, workspace, bytes; }};
+struct Told {{ uint64_t key; int64_t blocks, workspace, mode, bytes; }};
 extern "C" void attndsl_plan(const double *numbers, const int64_t *whole, Told *told, void *into,
     int64_t room)
 {{
@@ -220,27 +306,29 @@ extern "C" void attndsl_plan(const double *numbers, const int64_t *whole, Told *
 {sets}
     const Plan plan = PlanLaunch(problem);
     *told = {{plan.key, static_cast<int64_t>(plan.tiling.blocks),
-        static_cast<int64_t>(plan.tiling.workspaceBytes), static_cast<int64_t>(sizeof(plan.tiling))}};
+        static_cast<int64_t>(plan.tiling.workspaceBytes), static_cast<int64_t>(plan.scheduleMode),
+        static_cast<int64_t>(sizeof(plan.tiling))}};
     if (told->bytes <= room) std::memcpy(into, &plan.tiling, sizeof(plan.tiling));
     static_cast<void>(numbers);
 }}
 """
 
 
-class _Plan(ctypes.Structure):
-    """What the project's host decides of a launch."""
+class _Told(ctypes.Structure):
+    """What the project's host tells of its plan."""
 
     _fields_ = [
         ("key", ctypes.c_uint64),
         ("blocks", ctypes.c_int64),
         ("workspace", ctypes.c_int64),
+        ("mode", ctypes.c_int64),
         ("bytes", ctypes.c_int64),
     ]
     key: int
     blocks: int
     workspace: int
+    mode: int
     bytes: int
-    tiling: Any = None
 
 
 def _entry(names: Names) -> str:

@@ -296,6 +296,14 @@ class Replace(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Opposite(Node):
+    """True where ``source``, a mask, is zero."""
+
+    source: Node
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class IndexCondition(Node):
     """A truth value computed from indices: symbols ``b``, ``n``, ``i`` (query) and ``j`` (key)."""
 
@@ -309,25 +317,31 @@ class IndexCondition(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Softmax(Node):
-    """Probabilities over T in fp32. Rows without a key are all zero."""
+    """Probabilities over T in fp32. Rows without a key are all zero.
+
+    ``sink``: a further logit of each row that no key has, axes of (B, N, Q), or None: it adds to the sum that
+    rows are divided by, and counts in their maximum. -inf adds nothing.
+    """
 
     scores: Node
+    sink: Node | None = None
     axes: Axes = SCORE_AXES
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowMax(Node):
-    """The maximum of each score row, axes (B, N, Q) or (S, N)."""
+    """The maximum of each score row, axes (B, N, Q) or (S, N): of a softmax, or of all segments of a merge.
+    -inf in rows without a key."""
 
-    softmax: Softmax
+    softmax: Node
     axes: Axes = ("B", "N", "Q")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowSum(Node):
-    """``sum(exp(score - row max))`` of each row, axes (B, N, Q) or (S, N)."""
+    """``sum(exp(score - row max))`` of each row, axes (B, N, Q) or (S, N); 0 in rows without a key."""
 
-    softmax: Softmax
+    softmax: Node
     axes: Axes = ("B", "N", "Q")
 
 

@@ -26,7 +26,7 @@ from attndsl.graph.nodes import (
     Scalar,
 )
 
-MAY_BE_ABSENT = frozenset({"length", "start", "offset", "index", "forced", "ends", "scale"})
+MAY_BE_ABSENT = frozenset({"length", "start", "offset", "index", "forced", "ends", "scale", "sink"})
 """Fields that become None where their operand is absent."""
 
 COLLAPSES: dict[type[Node], str] = {Replace: "condition", Dequantize: "scale", Quantize: "scale"}

@@ -34,6 +34,7 @@ from attndsl.graph.nodes import (
     LogSumExpMerge,
     Lookup,
     Node,
+    Opposite,
     Output,
     Packed,
     PackedQueries,
@@ -345,6 +346,8 @@ def _lookups_read_inputs(node: Lookup, graph: Graph) -> str | None:
 def _requantized_values_are_probabilities(node: BlockRequantize, graph: Graph) -> str | None:
     if not isinstance(node.source, Softmax):
         return f"the sum of exponentials comes from a softmax, not from {type(node.source).__name__}"
+    if node.source.sink is not None:
+        return "probabilities that pass through int8 have no sink; scale the result by sigmoid(p.lse - sink)"
     if node.scale is not None and not set(_axes(node.scale)) <= {"B", "N"}:
         return f"a step for each head has the axes (N,), not {_text(_axes(node.scale))}"
     return None
@@ -405,6 +408,14 @@ def _replacement_fits(node: Replace, graph: Graph) -> str | None:
     return f"{_text(node.axes)} is not the union {sorted(union)}" if union != set(node.axes) else None
 
 
+@_rule(Opposite)
+def _opposites_are_of_truth_values(node: Opposite, graph: Graph) -> str | None:
+    if set(node.axes) != set(_axes(node.source)):
+        return "the axes change"
+    floats = (_dtypes(node.source) or frozenset()) - INTEGERS
+    return f"a mask is bool or integer, not {'/'.join(sorted(floats))}" if floats else None
+
+
 @_rule(Replace)
 def _conditions_are_truth_values(node: Replace, graph: Graph) -> str | None:
     dtypes = _dtypes(node.condition)
@@ -419,11 +430,21 @@ def _softmax_runs_over_keys(node: Softmax, graph: Graph) -> str | None:
     return None if "T" in axes else f"softmax needs scores with a key axis T, has {_text(axes)}"
 
 
+@_rule(Softmax)
+def _sinks_are_numbers_of_rows(node: Softmax, graph: Graph) -> str | None:
+    if node.sink is None:
+        return None
+    axes = _axes(node.sink)
+    if not set(axes) <= {"B", "N", "Q"}:
+        return f"a sink is a number of each head, axes (N,), or of each row, (B, N, Q), not {_text(axes)}"
+    dtypes = (_dtypes(node.sink) or frozenset()) & INTEGERS
+    return f"a sink is a floating-point number, not {'/'.join(sorted(dtypes))}" if dtypes else None
+
+
 @_rule(RowMax, RowSum)
 def _row_statistics_belong_to_softmax(node: RowMax | RowSum, graph: Graph) -> str | None:
-    return (
-        None if isinstance(node.softmax, Softmax) else f"{type(node.softmax).__name__} has no row statistics"
-    )
+    known = isinstance(node.softmax, Softmax | LogSumExpMerge)
+    return None if known else f"{type(node.softmax).__name__} has no row statistics"
 
 
 @_rule(WeightedSum)

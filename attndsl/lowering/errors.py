@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attndsl.base.errors import UserError
-from attndsl.base.source_location import SourceLine
+from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 
 
 class ScheduleError(UserError, ValueError):
@@ -18,10 +18,18 @@ class UnknownScheduleChoice(ScheduleError):
 
 
 class IllegalScheduleValue(ScheduleError):
-    """A schedule choice has a value outside its range."""
+    """A schedule choice has a value outside its range, or one that the computation does not allow.
 
-    def __init__(self, name: str, value: object, rule: str, nearest: object, where: SourceLine) -> None:
+    ``where``: who states it, the author's line or an entry of a file.
+    """
+
+    def __init__(self, name: str, value: object, rule: str, nearest: object, where: SourceLine | str) -> None:
+        self.name, self._told = name, (value, rule, nearest)
         super().__init__(f"{where}: {name}={value!r} must be {rule}; the nearest legal value is {nearest!r}")
+
+    def at(self, where: SourceLine | str) -> IllegalScheduleValue:
+        """The same mistake, of somebody else."""
+        return IllegalScheduleValue(self.name, *self._told, where)
 
 
 class DoesNotFit(ScheduleError):
@@ -53,6 +61,14 @@ class NotLowered(ScheduleError):
         super().__init__(
             f"{where}: {what} has no lowering rule yet; {next_step}the reference backend computes it"
         )
+
+
+class StoredScheduleRefused(ScheduleError):
+    """The compiler cannot honour a stored choice of a schedule; ``entry``: its file and number."""
+
+    def __init__(self, entry: str, reason: ScheduleError) -> None:
+        said = str(reason).removeprefix(f"{UNKNOWN_LINE}: ")
+        super().__init__(f"{entry}: {said}; run attndsl tune with --write again, or remove the entry")
 
 
 class KernelsOfOneName(UserError, ValueError):

@@ -7,24 +7,22 @@ from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.continuous import all_continuous, item_of_turn, turns
 from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.matmul_stages import with_query
-from attndsl.lowering.attention.scale_absorption import row_factors
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
 from attndsl.lowering.emit.inventory import Inventory
-from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST, SPLIT, TASK
+from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
-from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import Schedule, limits_of
 from attndsl.lowering.phases import PhaseInput, Place, phases
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.signature.kernel_signature import KernelSignature
-from attndsl.lowering.work_partition import add_work_fields, place_workspace
+from attndsl.lowering.work_partition import add_work_fields, place_workspace, split_and_task
 from attndsl.target import Device
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Constant, Program, Requirement
-from attndsl.tile.statements import Alloc, For, Let, Statement, seq
+from attndsl.tile.statements import For, Let, Statement, seq
 
 
 def lower(
@@ -34,6 +32,7 @@ def lower(
 
     Raises:
         NotLowered: for a node without a rule.
+        IllegalScheduleValue: for a schedule option that this computation does not allow.
     """
     return with_hoisted_loads(first_draft(computation, signature, schedule, device))
 
@@ -105,21 +104,16 @@ def _item_loop(given: PhaseInput) -> Statement:
     if not item.same(ITEM):
         work, item = [Let(symbol=_WORK, value=item)], _WORK
     finish = phases(Place.ITEM, given).body
-    on_rows: Statement = attention_loop(context, given.modifiers, finish)
-    if row_factors(context):
-        on_rows = Alloc(buffers=row_factors(context), body=seq(on_rows))
-    quantizations = [
-        each.quantization for each in (context.keys, context.values) if each.quantization is not None
-    ]
+    on_rows = attention_loop(context, given.modifiers, finish)
     body = seq(
         *work,
-        Let(symbol=SPLIT, value=item // context.tasks),
-        Let(symbol=TASK, value=item % context.tasks),
+        *split_and_task(context, item),
         *context.rows.enter(context),
         *key_range(context),
         *context.rows.rows_of_this_aiv(context),
         *context.keys.enter(context),
         *context.values.enter(context),
-        with_quantization(context, quantizations, with_query(context, on_rows)),
+        with_query(context, on_rows),
     )
-    return For(var=ITEM, begin=BLOCK_INDEX, end=turns(context), step=BLOCK_COUNT, body=body)
+    end = turns(context)
+    return For(var=ITEM, begin=BLOCK_INDEX, end=end, step=BLOCK_COUNT, body=body, over_items=True)

@@ -15,9 +15,10 @@ from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.keys.append_rows import append_rows, appended_sources
 from attndsl.lowering.keys.cached_rows import AppendedRows
 from attndsl.lowering.results.merge_partials import merge_partials
-from attndsl.lowering.results.row_statistics import has_statistics, write_statistics
+from attndsl.lowering.results.partials import may_split
+from attndsl.lowering.results.row_statistics import leave_with_items, write_statistics
 from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
-from attndsl.lowering.results.write_rows import may_split, write_rows
+from attndsl.lowering.results.write_rows import write_rows
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
 from attndsl.lowering.selection.block_selection import prepare_selection, select_blocks, selects_blocks
 from attndsl.tile.statements import Seq, Statement, seq
@@ -99,7 +100,7 @@ PHASES: tuple[Phase, ...] = (
     Phase(
         name="write row statistics",
         place=Place.ITEM,
-        applies=has_statistics,
+        applies=leave_with_items,
         make=lambda given: write_statistics(given.context),
     ),
     Phase(

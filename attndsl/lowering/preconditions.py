@@ -19,6 +19,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.match.attention_pattern import Computation
+from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.schedule_options import GRANULE, resolve
 from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES
 from attndsl.lowering.selection.selection_buffers import KEPT
@@ -110,12 +111,19 @@ def padding_is_added_last(c: Candidate) -> Iterator[Finding]:
         padded = padded or isinstance(node, nodes.Replace)
 
 
-def statistics_have_eight_copies(c: Candidate) -> Iterator[Finding]:
-    """A statistic leaves as one block of equal fp32 numbers a row."""
+def statistics_are_fp32(c: Candidate) -> Iterator[Finding]:
+    """A statistic leaves as a fp32 number a row, or as one block of equal ones."""
     for output in c.computation.statistics:
         copies = c.operator.axis_extents.get("L")
-        if copies is None or not copies.same(Const(STATISTIC_LANES)) or _spec(c, output).dtype != "float32":
-            yield f"output '{output.name}' of other than {STATISTIC_LANES} fp32 copies", output.where
+        if _spec(c, output).dtype != "float32":
+            what = f"output '{output.name}' of row statistics in the dtype of '{_spec(c, output).like}'"
+            yield f'{what} (write dtype="float32")', output.where
+        repeated = "L" in output.axes
+        if repeated and (copies is None or not copies.same(Const(STATISTIC_LANES))):
+            what = f"output '{output.name}' of other than {STATISTIC_LANES} copies"
+            yield f"{what} (leave .repeated() out for one number a row)", output.where
+        if any(pads_rows(node) for node in c.computation.epilogue):
+            yield f"output '{output.name}' of row statistics where positions are padded", output.where
 
 
 def selections_sum_windows_over_groups(c: Candidate) -> Iterator[Finding]:
@@ -239,6 +247,24 @@ def one_attention_has_effects(c: Candidate) -> Iterator[Finding]:
                 yield "a cache that one of several attentions appends to", node.where
 
 
+def offsets_need_row_sums(c: Candidate) -> Iterator[Finding]:
+    """The offset of quantized values is added as often as probabilities sum up to."""
+    for attention in c.computation.attentions:
+        if attention.softmax is None:
+            for node in attention.values.walk():
+                if isinstance(node, nodes.Dequantize) and node.offset is not None:
+                    yield "values with an offset under weights that are no softmax", node.where
+
+
+def sinks_reach_all_rows(c: Candidate) -> Iterator[Finding]:
+    """Rows that name no tensor of a list have no item in which their sink could be counted."""
+    for attention in c.computation.attentions:
+        named = any(isinstance(each, nodes.Listed) and each.index for each in attention.keys.walk())
+        softmax = attention.softmax
+        if softmax is not None and softmax.sink is not None and named:
+            yield "a sink of rows that may name no tensor of a list", softmax.where
+
+
 def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
     """The last axis of every tensor is contiguous in all its layouts."""
     stored = (node for node in _inputs(c) if node.axes and node.name in c.layouts)
@@ -304,7 +330,7 @@ RULES: tuple[Rule, ...] = (
     the_cube_takes_the_io_dtype,
     rows_fit_an_instruction,
     padding_is_added_last,
-    statistics_have_eight_copies,
+    statistics_are_fp32,
     selections_sum_windows_over_groups,
     windows_are_short,
     selections_see_all_keys,
@@ -313,6 +339,8 @@ RULES: tuple[Rule, ...] = (
     integers_are_multiplied_in_fp16,
     blocks_are_tiles,
     one_attention_has_effects,
+    offsets_need_row_sums,
+    sinks_reach_all_rows,
     rows_are_contiguous,
     lists_are_told_apart,
     tensors_of_a_list_tell_their_rows,
@@ -334,7 +362,7 @@ def _spec(c: Candidate, output: nodes.Output) -> OutputSpec:
 def _inputs(c: Candidate) -> tuple[nodes.Input, ...]:
     """Every tensor that scores and weighted sums read, lengths and other integers aside."""
     found: dict[str, nodes.Input] = {}
-    parts = (node for each in c.computation.attentions for node in (each.softmax, each.values))
+    parts = (node for each in c.computation.attentions for node in (each.weights, each.values))
     for node in (inner for part in parts for inner in part.walk()):
         if isinstance(node, nodes.Input) and c.operator.tensor(node.name).kind == "tensor":
             found.setdefault(node.name, node)

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.results.write_rows import may_split
+from attndsl.lowering.emit.loop_scalars import SPLIT, TASK
+from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.target import Architecture
 from attndsl.tile.buffers import GlobalTensor, item_bytes
 from attndsl.tile.program import TilingField, tiling_field_ref
+from attndsl.tile.statements import Let, Statement
 
 
 def add_work_fields(contexts: tuple[Context, ...]) -> None:
     """Tasks, splits and items of every attention, and the blocks that are launched.
 
     Splits: with fewer tasks than cores, each task's keys are cut into as many parts as give every core one,
-    but never finer than one key tile; with more, into a few where that evens out the cores. Never more blocks
-    than items or cores, and never none.
+    but never finer than one key tile; with more, into a few where that evens out the cores, if the schedule
+    says so. Never more blocks than items or cores, and never none.
     """
     schedule = contexts[0].schedule
     cores = CORES if schedule.cores == "auto" else minimum(CORES, as_expr(schedule.cores))
@@ -43,11 +45,12 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
 
 def _splits(context: Context, cores: Expr) -> Expr:
     schedule, tasks = context.schedule, tiling_field_ref(context.label("tasks"))
-    if schedule.split_kv != "auto":
+    if isinstance(schedule.split_kv, int):
         return as_expr(schedule.split_kv)
     tiles = ceil_div(context.keys.capacity(context), context.tile_keys)
     idle = maximum(1, minimum(cores // maximum(tasks, 1), tiles))
-    if not context.rows.one_position:
+    even = context.rows.one_position if schedule.split_kv == "auto" else schedule.split_kv == "even"
+    if not even:
         return idle
     return select(tasks > cores, _even_splits(tasks, cores, tiles), idle)
 
@@ -63,6 +66,15 @@ def _even_splits(tasks: Expr, cores: Expr, tiles: Expr) -> Expr:
         return (busiest * 10 <= whole * 9) & (tiles >= 2 * parts)
 
     return select(saves(3), 3, select(saves(2), 2, 1))
+
+
+def split_and_task(context: Context, item: Expr) -> list[Statement]:
+    """The split and the task of an item, in the order of items that the schedule states."""
+    if context.schedule.item_order == "tasks":
+        split, task = item % context.splits, item // context.splits
+    else:
+        split, task = item // context.tasks, item % context.tasks
+    return [Let(symbol=SPLIT, value=split), Let(symbol=TASK, value=task)]
 
 
 def place_workspace(tensors: tuple[GlobalTensor, ...], architecture: Architecture) -> tuple[TilingField, ...]:

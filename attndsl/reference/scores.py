@@ -20,6 +20,7 @@ from attndsl.graph.nodes import (
     Input,
     Lookup,
     Node,
+    Opposite,
     PackedQueries,
     Replace,
     Scalar,
@@ -67,7 +68,7 @@ def _read_here(state: State, node: Node) -> tuple[Node, ...]:
         return () if scaled else node.inputs
     if isinstance(node, Replace):
         return (node.source,) if isinstance(node.condition, IndexCondition) else (node.source, node.condition)
-    return node.operands() if isinstance(node, Cast | Softmax) else ()
+    return node.operands() if isinstance(node, Cast | Softmax | Opposite) else ()
 
 
 def _place(state: State, node: Node, shape: tuple[int, ...], *operands: tuple[Node, Array]) -> Array:
@@ -235,6 +236,10 @@ def _replace(state: State, node: Replace, block: Block) -> Array:
     return out
 
 
+def _opposite(state: State, node: Opposite, block: Block) -> Array:
+    return np.asarray(evaluate(state, node.source, block) == 0)
+
+
 def _edge(state: State, node: IndexCondition, block: Block) -> tuple[slice, Array]:
     """The keys among which the condition may hold, and its values there.
 
@@ -278,6 +283,7 @@ _SCORE_RULES: dict[type[Node], Callable[[State, Any, Block], Array]] = {
     Lookup: _lookup,
     Elementwise: _elementwise,
     Replace: _replace,
+    Opposite: _opposite,
     IndexCondition: _index_condition,
     Cast: _cast,
 }

@@ -97,6 +97,9 @@ def _accumulate(
     if isinstance(weights, BlockRequantize):
         softmax = weights.source
         accumulator = RequantizingAccumulator(*running, result, term, steps=_steps(state, weights, block))
+    if isinstance(softmax, Softmax) and softmax.sink is not None:
+        sink = evaluate(state, softmax.sink, block)
+        accumulator.seed(np.array(np.broadcast_to(sink, (heads, queries, 1)), state.real).reshape(-1))
     for part in visibility.parts(block, slice(rows.first, rows.first + rows.count)):
         keys, cut = part.keys, block.over(part)
         table = None if values is None else rows.readers[id(values)].read(keys.start, keys.stop)

@@ -20,12 +20,14 @@ from attndsl.graph.nodes import (
     Input,
     LogSumExpMerge,
     Node,
+    Opposite,
     Quantize,
     Repeat,
     Replace,
     RowMax,
     RowSum,
     Scalar,
+    Softmax,
     Take,
     TopK,
     WeightedSum,
@@ -34,7 +36,7 @@ from attndsl.graph.nodes import (
 from attndsl.reference.arithmetic import OPERATIONS
 from attndsl.reference.block_selection import top_k, window_sum
 from attndsl.reference.cache import CACHES
-from attndsl.reference.merge import log_sum_exp_merge
+from attndsl.reference.merge import log_sum_exp_merge, merged_statistics
 from attndsl.reference.rows import STORED_ROWS
 from attndsl.reference.state import Labelled, Rules, State, WholeRules, as_real, rounded, stored_dtype
 from attndsl.reference.streaming import row_statistics, weighted_sum
@@ -85,6 +87,11 @@ def _replace(state: State, node: Replace) -> Labelled:
     return Labelled(node.axes, np.where(condition != 0, state.real.type(node.value), source))
 
 
+def _opposite(state: State, node: Opposite) -> Labelled:
+    source = state.whole(node.source)
+    return Labelled(source.axes, source.data == 0)
+
+
 def _take(state: State, node: Take) -> Labelled:
     source = state.whole(node.source)
     index = int(node.index.evaluate(state.env)) if isinstance(node.index, Expr) else node.index
@@ -118,7 +125,12 @@ def _quantize(state: State, node: Quantize) -> Labelled:
 
 
 def _row_statistic(state: State, node: RowMax | RowSum) -> Labelled:
-    return row_statistics(state, node.softmax)["RowMax" if isinstance(node, RowMax) else "RowSum"]
+    if isinstance(node.softmax, LogSumExpMerge):
+        found = merged_statistics(state, node.softmax)
+    else:
+        assert isinstance(node.softmax, Softmax)  # a rule of the graph
+        found = row_statistics(state, node.softmax)
+    return found["RowMax" if isinstance(node, RowMax) else "RowSum"]
 
 
 def _repeat(state: State, node: Repeat) -> Labelled:
@@ -134,6 +146,7 @@ _WHOLE: WholeRules = {
     IndexCondition: _index_condition,
     Elementwise: _elementwise,
     Replace: _replace,
+    Opposite: _opposite,
     Take: _take,
     Cast: _cast,
     GroupSum: _group_sum,
@@ -147,7 +160,7 @@ _WHOLE: WholeRules = {
     RowSum: _row_statistic,
 }
 
-_POINTWISE = frozenset[type[Node]]({Elementwise, Replace, Take, Cast, GroupSum, Quantize, Repeat})
+_POINTWISE = frozenset[type[Node]]({Elementwise, Replace, Opposite, Take, Cast, GroupSum, Quantize, Repeat})
 
 RULES = Rules(whole=_WHOLE, pointwise=_POINTWISE, rows={**STORED_ROWS, **CACHES})
 

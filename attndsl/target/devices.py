@@ -9,6 +9,7 @@ Sources, by tag
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,6 +25,7 @@ from attndsl.target.costs import (
     Cost,
     Rate,
     at_their_worst,
+    cost_lines,
     measurements,
 )
 
@@ -93,16 +95,24 @@ class Device:
             **RATES,
         }
 
-    @property
-    def worst_costs(self) -> str:
-        """Lines of costs as the emulator reads them, with what no measurement tells as bad as it may be."""
-        return at_their_worst(self.costs, self.rates)
+    def worst_costs(self, rates: Mapping[str, Rate]) -> str:
+        """Lines of costs as the emulator reads them, with what no measurement tells as bad as it may be.
+
+        ``rates``: its own, or some other ones.
+        """
+        return at_their_worst(self.costs, rates)
 
     @property
     def calibration_error(self) -> Mapping[str, Any]:
         """How far predictions are from public measurements, relatively, and ``unknown``: what none tells."""
         found = {name: each for name, each in measurements().items() if name != "costs"}
         return {**found, "unknown": list(UNKNOWN)}
+
+    @cached_property
+    def model_version(self) -> str:
+        """A key over all numbers that times are predicted with: costs, rates and bandwidths."""
+        lines = cost_lines(self.costs, self.rates)
+        return hashlib.sha256(f"{self.aic} {lines}".encode()).hexdigest()[:12]
 
     def _a_cycle(self, bandwidth: Rate) -> Rate:
         return Rate(bandwidth.value / self.clock, bandwidth.source)

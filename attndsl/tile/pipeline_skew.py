@@ -12,9 +12,10 @@ def ring_depth(loop: Pipelined) -> int:
 
 
 def named_lag(loop: Pipelined, lag: int) -> Expr:
-    """A lag as the kernel writes it: by the constant of the prefetch distance where it is that."""
-    if loop.prefetch is not None and lag == loop.prefetch.value:
-        return loop.prefetch
+    """A lag as the kernel writes it: by the constant of the prefetch distance or the lead if it is one."""
+    for constant in (loop.prefetch, loop.lead):
+        if lag and constant is not None and lag == constant.value:
+            return constant
     return as_expr(lag)
 
 

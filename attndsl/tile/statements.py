@@ -109,6 +109,7 @@ class For(Statement):
 
     ``disjoint``: buffers of which different iterations touch different elements.
     ``runs``: the body runs at least once whenever the loop is reached.
+    ``over_items``: it is a core's loop over the items of its block.
     """
 
     var: Symbol
@@ -118,6 +119,7 @@ class For(Statement):
     step: Expr = field(default_factory=lambda: Const(1))
     disjoint: tuple[Buffer, ...] = ()
     runs: bool = False
+    over_items: bool = False
 
     def children(self) -> tuple[Statement, ...]:
         return (self.body,)
@@ -239,7 +241,7 @@ class Pipelined(Statement):
     Both core kinds run all steps; each runs its own stages, in the order given. ``back_pressure``: no ring
     leads back to a writing core, so the reader sets a flag when a slot is free again. ``prefetch``,
     ``ring``: the constants that are the deepest lag and the slots of the rings, by which the kernel names
-    them.
+    them; ``lead``: the constant that is the lag of stages after those that prepare a tile.
 
     A *continuous* loop does not drain: when it runs again, its stages with a lag first work on the last
     iterations of the run before, with the scalars of that run. ``steps`` counts the steps of all runs. The
@@ -254,6 +256,7 @@ class Pipelined(Statement):
     lags: tuple[int, ...]
     prefetch: Named | None = None
     ring: Named | None = None
+    lead: Named | None = None
     back_pressure: bool = False
     steps: Steps | None = None
     when: tuple[Expr | None, ...] = ()
@@ -272,7 +275,7 @@ class Pipelined(Statement):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SetEvent(Statement):
-    """The source pipe raises event ``name`` once all its earlier instructions are complete.
+    """The source pipe sets event ``name`` once all its earlier instructions are complete.
 
     ``slot_of``: the buffer whose current slot selects among ``ids`` consecutive ids; ``slot`` selects one
     outright. ``reuse``: the event says that a slot is free again, not that its content is ready.
@@ -292,7 +295,7 @@ class SetEvent(Statement):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WaitEvent(SetEvent):
-    """The target pipe starts nothing further before event ``name`` was raised; lowers it again."""
+    """The target pipe starts nothing further before event ``name`` is set; clears it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -279,9 +279,16 @@ def test_names_that_the_terminal_cannot_show(command) -> None:
     assert code == WRONG_USAGE and "\udcff.py" in found["error"] and "\\udcff.py" in err
 
 
+def _heeding_interrupts() -> None:
+    """A shell starts what runs in the background with interrupts ignored, and children inherit it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def _started(*arguments, **options):
     line = [sys.executable, "-m", "attndsl", *arguments]
-    return subprocess.Popen(line, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(
+        line, stderr=subprocess.PIPE, text=True, preexec_fn=_heeding_interrupts, **options
+    )
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("show", "relay_attention"), ("list", "--json")])

@@ -23,7 +23,7 @@ from attndsl.compiler.prepare_launch import Launch
 from attndsl.execute.execute import arguments_of, plan_of, written
 
 _STATEMENT = re.compile(
-    r"^\s*(?:(?P<event>SetFlag|WaitFlag)<HardEvent::(?P<pair>\w+)>\((?P<id>\w+)(?P<slot>[^)]*)\)"
+    r"^\s*(?:(?P<event>SetFlag|WaitFlag|SetAndWaitFlag)<HardEvent::(?P<pair>\w+)>\((?P<id>\w+)(?P<slot>[^)]*)\)"
     r"|PipeBarrier<PIPE_(?P<barrier>\w+)>\(\)"
     r"|(?P<cross>CrossCoreSetFlag<\d, PIPE_\w+>|CrossCoreWaitFlag)\((?P<flag>[\w.]+)\));$"
 )
@@ -33,8 +33,9 @@ _STATEMENT = re.compile(
 class Sync:
     """One synchronization statement of a generated file.
 
-    ``line`` counts from 0. ``kind`` is SetFlag, WaitFlag, PipeBarrier, CrossCoreSetFlag or CrossCoreWaitFlag,
-    ``channel`` the pipe pair, pipe or flag, ``name`` the event constant (empty for barriers).
+    ``line`` counts from 0. ``kind`` is SetFlag, WaitFlag, SetAndWaitFlag, PipeBarrier, CrossCoreSetFlag or
+    CrossCoreWaitFlag, ``channel`` the pipe pair, pipe or flag, ``name`` the event constant (empty for
+    barriers).
     """
 
     line: int

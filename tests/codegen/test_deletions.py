@@ -87,10 +87,13 @@ def test_the_statements_are_all_seen(name):
     """The deletions cover every call of a synchronization function that the text holds."""
     source = switched(FEATURES[name]).source
     at_the_end = r"(?!PIPE_ALL>\(\);  // as TPipe)"  # which stands for a destructor, not for an order
-    calls = re.findall(rf"SetFlag<|WaitFlag<|PipeBarrier<{at_the_end}|CrossCoreWaitFlag\(", source)
+    calls = re.findall(
+        rf"SetFlag<|WaitFlag<|SetAndWaitFlag<|PipeBarrier<{at_the_end}|CrossCoreWaitFlag\(", source
+    )
     found = sync_statements(source)
     assert len(found) == len(calls)
-    kinds = {"SetFlag", "WaitFlag", "PipeBarrier", "CrossCoreSetFlag", "CrossCoreWaitFlag"}
+    events = {"SetFlag", "WaitFlag", "SetAndWaitFlag"}
+    kinds = events | {"PipeBarrier", "CrossCoreSetFlag", "CrossCoreWaitFlag"}
     assert {statement.kind for statement in found} == kinds
 
 
@@ -118,7 +121,7 @@ def _text_is_reported(features: frozenset[str], statement: Sync) -> bool:
 
 def test_deleting_the_text_does_what_the_switch_does():
     sample = _last_of_each_kind(switched(BOTH).statements)
-    assert len(sample) == 5
+    assert len(sample) == 6
     assert all(in_pairs(lambda statement: _text_is_reported(BOTH, statement), sample))
 
 

@@ -89,9 +89,9 @@ def test_the_plan_follows_the_header(folder):
         input_layout="BNSD",
     )
     launch = prepare(call, 24)
-    before = UserProject.at(folder, OPERATOR)._plan(launch)
+    before = UserProject.at(folder, OPERATOR).plan(launch)
     edit(folder / HEADER, kRing=6)
-    after = UserProject.at(folder, OPERATOR)._plan(launch)
+    after = UserProject.at(folder, OPERATOR).plan(launch)
     assert (before.key, before.blocks) == (after.key, after.blocks)
     assert after.workspace > before.workspace
 

@@ -85,8 +85,10 @@ def test_operands_of_each_attention_become_members() -> None:
         "LoadTile",
         ("const StageOperands &operands", "int64_t tile"),
     )
-    assert function.lines[0].startswith("    DataCopyPad(rows_, operands.keyGm[tile * operands.stride], ")
-    assert function.lines[1:] == ("    CrossCoreSetFlag<2, PIPE_MTE2>(operands.ringReady);",)
+    assert function.lines == (
+        "    LoadRow(rows_, operands.keyGm[tile * operands.stride], 64);",
+        "    CrossCoreSetFlag<2, PIPE_MTE2>(operands.ringReady);",
+    )
     assert [(each.ctype, each.name, each.meaning) for each in found.members] == [
         ("const GlobalTensor<float> &", "keyGm", "key rows"),
         ("int64_t ", "stride", "meaning of strideKey"),

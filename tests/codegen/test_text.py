@@ -206,6 +206,8 @@ def test_every_synchronization_of_the_program_is_in_the_text(special):
     }
     body, count = re.subn(r"PipeBarrier<PIPE_ALL>\(\);  // as TPipe's destructor", "", source)
     assert count == 1  # the one that no tree has
+    both = r"SetFlag<HardEvent::\1>(\2); WaitFlag<HardEvent::\1>(\2);"
+    body = re.sub(r"SetAndWaitFlag<HardEvent::(\w+)>\((.*)\);", both, body)
     loops = r"( *)for \(int32_t slot = 0; slot < (\d); \+\+slot\) \{\n((?:.*\n)*?)\1\}"
     body = re.sub(loops, lambda loop: loop[3] * int(loop[2]), body)
     for kind, spelling in spellings.items():

@@ -196,6 +196,6 @@ def test_kernels_of_shipped_projects_have_cases_and_their_own_plans(mode: str) -
     kernels = project.kernels()
     for case in Stream(operator, kernels=kernels[1:2]).take(1):
         launch = prepare(case.call())
-        plan = project._plan(launch)
+        plan = project.plan(launch)
         assert kernel_name(launch.compiled) == kernels[1].name and plan.key != 0
         assert (plan.blocks, plan.workspace) == (launch.blocks, launch.workspace_bytes)

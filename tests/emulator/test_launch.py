@@ -424,3 +424,30 @@ def test_knobs_are_those_of_the_device_model():
         number = {"true": 1, "false": 0}.get(value)
         number = eval(value.replace("u", "")) if number is None else number
         assert number == int(getattr(Knobs(), name)), name
+
+
+_MEETING = """
+#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void meeting(GM_ADDR out) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> to;
+  to.SetGlobalBuffer((__gm__ int32_t*)out);
+  CrossCoreSetFlag<0, PIPE_MTE3>(1);
+  CrossCoreWaitFlag(1);
+  to.SetValue(GetBlockIdx() * 16, 7);
+  DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(to[GetBlockIdx() * 16]);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("blocks", "batch_mode", "flagged"),
+    [(2, False, True), (2, True, False), (2, None, False), (1, False, False)],
+)
+def test_blocks_that_wait_for_each_other_start_together(blocks, batch_mode, flagged):
+    """The host must ask for it, where it is known what the host asks for."""
+    kernel = build(_MEETING, entry="meeting")
+    out = Argument("out", np.zeros(16 * blocks, np.int32), output=True)
+    report = kernel.run(blocks, [out], batch_mode=batch_mode)
+    assert set(report.finding_counts) == ({"synccheck/blocks_start_apart"} if flagged else set())

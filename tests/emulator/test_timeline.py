@@ -71,6 +71,19 @@ KERNEL(barrier, KERNEL_TYPE_AIV_ONLY, {
   PipeBarrier<PIPE_ALL>();
   DataCopy(p.out, p.x, 256);
 })
+KERNEL(gathers, KERNEL_TYPE_AIV_ONLY, {
+  auto at = p.y.ReinterpretCast<uint32_t>();
+  auto from = p.x.ReinterpretCast<uint32_t>();
+  auto to = p.z.ReinterpretCast<uint32_t>();
+  DataCopy(p.x, p.in, 256);
+  Duplicate(at, 4u, 64);
+  Duplicate(at[64], 32u, 64);
+  PipeBarrier<PIPE_ALL>();
+  Gather(to, from, at, 8u, 64);
+  Gatherb(to[64], from, at[64], 1, {1, 8});
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(p.out, p.z, 128);
+})
 KERNEL(latency, KERNEL_TYPE_AIV_ONLY, {
   DataCopy(p.x, p.in, 256);
   PipeBarrier<PIPE_MTE2>();

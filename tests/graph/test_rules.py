@@ -23,6 +23,7 @@ from attndsl.graph.nodes import (
     Listed,
     LogSumExpMerge,
     Lookup,
+    Opposite,
     Output,
     Packed,
     PackedQueries,
@@ -228,6 +229,14 @@ CASES = {
         graph(Replace(source=scores, condition=replace(bias, dtypes=("uint8",)), value=0.0, axes=SCORE)),
     ),
     "softmax_runs_over_keys": (graph(Softmax(scores=query)), graph(Softmax(scores=bias))),
+    "opposites_are_of_truth_values": (
+        graph(Opposite(source=bias, axes=SCORE)),
+        graph(Opposite(source=mask, axes=("B", "T"))),
+    ),
+    "sinks_are_numbers_of_rows": (
+        graph(Softmax(scores=scores, sink=bias)),
+        graph(Softmax(scores=scores, sink=replace(bias, axes=("B", "N")))),
+    ),
     "row_statistics_belong_to_softmax": (
         graph(RowMax(softmax=scores)),
         graph(RowMax(softmax=Softmax(scores=scores))),

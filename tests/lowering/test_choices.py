@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 from attndsl.api import ops
 from attndsl.base.errors import UserError
 from attndsl.base.package_files import specs_dir
+from attndsl.cli.profile import call_of_shape
 from attndsl.compiler.compile import compile_operator, rows_of_a_task
-from attndsl.compiler.prepare_launch import prepare
+from attndsl.compiler.prepare_launch import launch_of, prepare, specialization_of
 from attndsl.execute import execute
 from attndsl.expr import Const, Symbol
 from attndsl.lowering.errors import (
@@ -33,24 +35,34 @@ from attndsl.lowering.match.schedule_options import (
     describe,
     resolve,
     smaller,
+    with_fewer_events,
 )
 from attndsl.lowering.signature.kernel_signature import kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.reference import run as reference
-from attndsl.spec.operator.loader import load_file
+from attndsl.spec.operator.loader import load, load_file
 from attndsl.target import MemorySpace
+from attndsl.tile.statements import Let, Pipelined
 from attndsl.tile_interpreter import run as tile
+from tests.support.authored import call_of, with_schedule
 from tests.support.devices import ARCHITECTURE, DEVICE
 from tests.support.specials import compiled
 
-from .authored import call_of, with_schedule
 from .builders import PADDED, attention, signature
 
 BOTH = frozenset({"attn_mask", "pse_shift"})
 LEGAL = {
     "tile_k": range(64, 1985, 64), "ring": range(2, 9), "rows": range(8, 65, 8), "base_n": range(16, 257, 16),
     "base_k": range(16, 257, 16), "slots": (1, 2), "max_rows": range(16, 257, 16),
-    "split_kv": range(1, 4097), "cores": range(1, 25),
+    "split_kv": range(1, 4097), "cores": range(1, 25), "value_n": range(16, 257, 16), "query_slots": (1, 2),
+    "value_slots": (1, 2), "result_slots": (1, 2), "widen_lead": range(7),
+}  # fmt: skip
+
+
+WORDS = {
+    "task_rows": ("even", "most"), "pipeline": ("auto", "continuous", "drained"),
+    "item_order": ("splits", "tasks"), "split_kv": ("auto", "idle", "even"), "cores": ("auto",),
+    "value_n": ("auto",), "query_slots": ("auto",), "value_slots": ("auto",),
 }  # fmt: skip
 
 
@@ -66,7 +78,12 @@ def test_every_integer_is_legal_or_told_the_nearest(name, value):
             stated["max_rows"] = 16 * (value // 8)  # one step a core
         if name == "max_rows":
             stated["rows"] = 8
-        assert resolve(stated, DEVICE) == replace(Schedule(), **stated)
+        if name == "widen_lead":
+            stated["ring"] = value + 2
+        follow = {"result_slots": 1} if stated.get("slots") == 1 else {}
+        if stated.get("ring") == 2:
+            follow["widen_lead"] = 0
+        assert resolve(stated, DEVICE) == replace(Schedule(), **{**follow, **stated})
         return
     with pytest.raises(IllegalScheduleValue) as caught:
         resolve({name: value}, DEVICE)
@@ -85,10 +102,70 @@ def test_other_types_are_refused(name, value):
         resolve({name: value}, DEVICE)
 
 
-def test_auto_is_for_splits_and_cores():
-    assert resolve({"split_kv": "auto", "cores": "auto"}, DEVICE) == Schedule()
-    with pytest.raises(IllegalScheduleValue, match='or "auto"'):
+def test_words_are_kept():
+    for name, words in WORDS.items():
+        for word in words:
+            assert resolve({name: word}, DEVICE) == replace(Schedule(), **{name: word})
+    with pytest.raises(IllegalScheduleValue, match=r'or "auto" or "idle" or "even"; the nearest .* is 1$'):
         resolve({"split_kv": "all"}, DEVICE)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "nearest"),
+    [
+        ("pipeline", "drain", "drained"),
+        ("item_order", 1, "splits"),
+        ("task_rows", "mostly", "most"),
+        ("split_kv", "Idle", "idle"),
+    ],
+)
+def test_another_word_is_told_the_likest(name, value, nearest):
+    with pytest.raises(IllegalScheduleValue) as caught:
+        resolve({name: value}, DEVICE)
+    assert f"{name}={value!r} must be " in str(caught.value)
+    assert str(caught.value).endswith(f"the nearest legal value is {nearest!r}")
+
+
+@pytest.mark.parametrize("pipeline", ["continuous", "drained"])
+def test_a_pipeline_goes_on_where_the_state_of_an_item_allows_it(pipeline, tmp_path):
+    """A selection runs over the tiles of an item twice; without one either pipeline is legal."""
+    compiled = compile_operator(with_schedule(tmp_path, pipeline=pipeline), special())
+    loops = [each for each in compiled.joint.body.walk() if isinstance(each, Pipelined)]
+    assert {loop.continuous for loop in loops} == {pipeline == "continuous"}
+    source = (specs_dir() / "nsa_compress_attention.py").read_text()
+    (tmp_path / "changed.py").write_text(source.replace(STATED, f"{STATED}, pipeline={pipeline!r}"))
+    operator = load_file(tmp_path / "changed.py")
+    selecting = Specialization(dtype="float16", padded_head_size=32, padded_value_size=32)
+    if pipeline == "drained":
+        assert compile_operator(operator, selecting).schedule.pipeline == pipeline
+        return
+    message = r"changed\.py:\d+: pipeline='continuous' must be \"drained\" or \"auto\", as a selection runs "
+    with pytest.raises(IllegalScheduleValue, match=message):
+        compile_operator(operator, selecting)
+
+
+def test_items_of_one_task_follow_each_other_where_the_author_says_so(tmp_path):
+    """Seven splits of each task: in the order of tasks the second item is the second split of task 0."""
+    for order, expected in (("splits", (0, 1)), ("tasks", (1, 0))):
+        launch = prepare(
+            call_of(with_schedule(tmp_path, item_order=order, split_kv=7), batch=3, keys=4000, head_dim=16)
+        )
+        statements = launch.compiled.joint.body.walk()
+        lets = {each.symbol.name: each.value for each in statements if isinstance(each, Let)}
+        env = {**launch.tiling, "work": 1, "item": 1}
+        assert (lets["split"].evaluate(env), lets["task"].evaluate(env)) == expected
+
+
+def test_the_host_takes_one_band_of_rows_only_where_it_may():
+    """Four tasks of 256 rows leave cores idle that eight of 128 do not."""
+    found = {}
+    for choice in ("even", "most"):
+        operator = copy(load("self_attention").mode_named("PA_ENCODER"))
+        operator.schedule_choices = {"task_rows": choice}
+        call = call_of_shape(operator, {"batch": 1, "qRows": 1024, "headNum": 1})
+        compiled = compile_operator(operator, specialization_of(call))
+        found[choice] = launch_of(call, compiled).tiling["queriesPerTask"]
+    assert found == {"even": 128, "most": 256}
 
 
 @pytest.mark.parametrize(
@@ -118,7 +195,9 @@ CHOICES = st.fixed_dictionaries(
         "rows": st.sampled_from([8, 16]), "base_n": st.sampled_from([16, 48, 128]),
         "base_k": st.sampled_from([16, 48, 128]), "slots": st.sampled_from([1, 2]),
         "max_rows": st.sampled_from([64, 96]), "split_kv": st.sampled_from([1, 2, 7]),
-        "cores": st.sampled_from([1, 5]),
+        "cores": st.sampled_from([1, 5]), "pipeline": st.sampled_from(["continuous", "drained"]),
+        "item_order": st.sampled_from(["splits", "tasks"]), "value_n": st.sampled_from([16, 64]),
+        "query_slots": st.sampled_from([1, 2]), "value_slots": st.sampled_from([1, 2]),
     },
 )  # fmt: skip
 
@@ -161,6 +240,8 @@ def test_many_stated_values_are_kept_and_the_result_is_right(tmp_path, choices, 
         {"tile_k": 64, "ring": 2, "slots": 1, "rows": 16},
         {"tile_k": 1024, "ring": 8, "slots": 1},
         {"base_n": 48, "base_k": 16, "split_kv": 3},
+        {"pipeline": "drained", "item_order": "tasks", "split_kv": 3},
+        {"value_n": 16, "query_slots": 1, "value_slots": 1},
     ],
     ids=str,
 )
@@ -193,10 +274,32 @@ def test_only_what_is_left_open_shrinks():
     assert seen[3:6] == [(8, 256, 2, 64), (8, 128, 2, 64), (8, 128, 1, 64)]
     assert seen[6:] == [(8, 64, 1, 64), (8, 64, 1, 32), (8, 64, 1, 16)]
     few = Schedule(rows=8, max_rows=64)
-    assert smaller(few, {"tile_k": 512}, ARCHITECTURE) == replace(few, slots=1)
+    single = replace(few, slots=1, result_slots=1)
+    assert smaller(few, {"tile_k": 512}, ARCHITECTURE) == single
+    kept = smaller(few, {"tile_k": 512, "result_slots": 2}, ARCHITECTURE)
+    assert kept == replace(few, slots=1)
     assert smaller(few, {"tile_k": 512, "slots": 2}, ARCHITECTURE) == replace(few, max_rows=32)
     assert smaller(few, {"tile_k": 512, "slots": 2, "max_rows": 64}, ARCHITECTURE) is None
     assert smaller(few, {"slots": 2}, ARCHITECTURE) == replace(few, tile_k=256)
+
+
+def test_events_run_out_for_results_first():
+    """Each slot takes an event id; the buffers of the scores keep their two for longest."""
+    two = Schedule()
+    assert with_fewer_events(two, {}, ARCHITECTURE) == replace(two, result_slots=1)
+    assert with_fewer_events(two, {"result_slots": 2}, ARCHITECTURE) == replace(two, slots=1)
+    single = replace(two, slots=1, result_slots=1)
+    assert with_fewer_events(replace(two, result_slots=1), {}, ARCHITECTURE) == single
+    assert with_fewer_events(single, {}, ARCHITECTURE) == smaller(single, {}, ARCHITECTURE)
+
+
+@pytest.mark.parametrize(("ring", "lead"), [(2, 1), (3, 2), (4, 6)])
+def test_rows_are_widened_fewer_tiles_ahead_than_the_ring_has(ring, lead):
+    with pytest.raises(
+        IllegalScheduleValue, match=rf"widen_lead={lead} must be at most ring - 2 = {ring - 2}"
+    ):
+        resolve({"ring": ring, "widen_lead": lead}, DEVICE)
+    assert resolve({"ring": ring, "widen_lead": ring - 2}, DEVICE).widen_lead == ring - 2
 
 
 def test_rows_of_a_step_stay_where_another_memory_than_theirs_is_full():
@@ -274,6 +377,8 @@ def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
 def test_a_wide_multiply_gets_the_depth_that_fits(tmp_path):
     """base_n=256 fits L0B with base_k=64, which the author left open."""
     assert compile_operator(with_schedule(tmp_path, base_n=256, max_rows=32), special()).schedule.base_k == 64
+    wide = with_schedule(tmp_path, value_n=256, max_rows=32)
+    assert compile_operator(wide, special(256)).schedule.base_k == 64
     with pytest.raises(DoesNotFit, match="base_n"):
         compile_operator(with_schedule(tmp_path, base_n=256, max_rows=32, base_k=128), special())
 
@@ -315,9 +420,9 @@ def test_the_printed_schedule_tells_who_chose():
     assert found["tile_k"] == ["256", "spec"]
     assert found["split_kv"] == ["auto", "spec"]
     assert found["ring"] == ["3", "default"]
-    assert set(found) == set(LEGAL)
+    assert set(found) == LEGAL.keys() | WORDS.keys()
     shrunk = describe(Schedule(tile_k=128), {"ring": 3})
-    assert "tile_k    128    default" in shrunk
+    assert re.search(r"tile_k +128 +default", shrunk)
 
 
 STATED = "op.schedule(max_rows=128, base_n=64"
@@ -327,7 +432,7 @@ STATED = "op.schedule(max_rows=128, base_n=64"
     ("stated", "instead"), [("", ""), (", split_kv=1", ""), (", split_kv=4", ", not 4 as in the spec")]
 )
 def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
-    """Row statistics need all keys of a row: the table says so, and the kernel never splits them."""
+    """A selection needs all keys of a row: the table says so, and the kernel never splits them."""
     source = (specs_dir() / "nsa_compress_attention.py").read_text()
     assert source.count(STATED) == 1
     (tmp_path / "changed.py").write_text(source.replace(STATED, STATED + stated))
@@ -336,7 +441,7 @@ def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
         operator, Specialization(dtype="float16", padded_head_size=32, padded_value_size=32)
     )
     (line,) = (line for line in compiled.schedule_text.splitlines() if "split_kv" in line)
-    words = r"  split_kv  1      needed: row statistics are of all keys \(changed\.py:\d+\)"
+    words = r"  split_kv +1 +needed: a selection needs probabilities under all keys \(changed\.py:\d+\)"
     assert re.fullmatch(words + instead, line)
     (splits,) = (field.value for field in compiled.program.tiling if field.name == "splits")
     assert splits.same(Const(1))
@@ -345,7 +450,8 @@ def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
 def test_what_is_meant_stays_when_a_choice_is_free(tmp_path):
     operator = with_schedule(tmp_path, split_kv=4)
     compiled = compile_operator(operator, Specialization(dtype="float16", padded_head_size=64))
-    assert compiled.required == () and "split_kv  4      spec" in compiled.schedule_text
+    assert compiled.required == ()
+    assert re.search(r"split_kv +4 +spec", compiled.schedule_text)
 
 
 # Bytes from the programming guide; UB without the 8 KiB that Select uses, L1 without its last 256 bytes.

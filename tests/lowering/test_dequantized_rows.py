@@ -18,6 +18,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
+from tests.support.authored import with_schedule
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 FP16 = np.dtype(np.float16)
@@ -108,6 +109,26 @@ def test_offsets_that_all_but_cancel_what_is_stored(dtype: Any) -> None:
         call[name] = [rng.integers(-100, -98, call[name][0].shape).astype(np.int8)]
     call["antiquant_offset"] = rng.integers(99, 101, call["antiquant_offset"].shape).astype(dtype)
     close(call | {"scale_value": 0.2})
+
+
+SCHEDULES = [
+    {"ring": 2},
+    {"ring": 3},
+    {"ring": 3, "widen_lead": 0},
+    {"ring": 5, "widen_lead": 3},
+    {"slots": 1},
+]
+
+
+@pytest.mark.parametrize("choices", SCHEDULES, ids=str)
+@pytest.mark.parametrize("keys", [1, 130, 700])
+def test_rows_that_are_widened_ahead_are_those_of_their_tile(
+    tmp_path: Path, choices: dict[str, int], keys: int
+) -> None:
+    """One tile, fewer tiles than the ring has slots, and more; the second batch row has half the keys."""
+    operator = with_schedule(tmp_path, tile_k=64, **choices)
+    call = decoding(np.random.default_rng(3), FP16, offset=(-3.0, 3.0), keys=keys)
+    close(call | {"actual_seq_lengths": [keys, (keys + 1) // 2]}, operator)
 
 
 def test_rows_without_keys_are_zeros_and_one_key_is_itself() -> None:

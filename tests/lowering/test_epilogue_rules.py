@@ -15,6 +15,7 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES, EpilogueRule, epilogue
+from attndsl.lowering.results.row_numbers import statistics_of_item
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
 from attndsl.tile.statements import Note
 from tests.support.small_specs import assert_computes, packed_call, packed_spec
@@ -42,7 +43,7 @@ def made(
 
 
 def printed(c: Context) -> list[str]:
-    return lines(epilogue(c, vector_buffers(c).accumulator, Const(0), c.rows.each_run))
+    return lines(epilogue(c, vector_buffers(c).accumulator, Const(0), statistics_of_item(c)))
 
 
 def test_rows_are_rounded_and_stored() -> None:

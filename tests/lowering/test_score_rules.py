@@ -168,3 +168,9 @@ def test_one_tensor_with_other_elements_is_not_loaded_into_one_buffer() -> None:
     made = tuple(lower_modifier(c, node) for node in c.attention.modifiers)
     with pytest.raises(NotLowered, match="beside other elements of the same tensor"):
         share_loads_across_attentions([made], c.where)
+
+
+@pytest.mark.parametrize("op", ["multiply", "divide"])
+def test_one_multiplies_and_divides_nothing(op: str) -> None:
+    c, made = modified(elementwise(op, scalar(Const(1.0))))
+    assert lines(made.apply(c)) == []

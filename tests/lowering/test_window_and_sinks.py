@@ -6,9 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.compiler.compile import compile_operator
-from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
 
@@ -66,6 +63,12 @@ def test_two_intervals_are_a_merge_of_two_softmaxes(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.astype(np.float64), one, rtol=0, atol=4e-3)
 
 
-def test_one_mask_over_both_is_refused_with_what_to_write(tmp_path: Path) -> None:
-    with pytest.raises(NotLowered, match=r"may leave a gap\).*; give each interval .* by attend.merge"):
-        compile_operator(operator(tmp_path, ONE_MASK), Specialization(dtype="float16", padded_head_size=32))
+@pytest.mark.parametrize("backend", ["tile", "emulator"])
+def test_one_mask_over_both_tests_key_by_key(tmp_path: Path, backend: str) -> None:
+    """Two intervals, and three of which rows see none, one or several."""
+    arguments = call([250, 100, 43, 40, 7])
+    gaps = ONE_MASK.replace("(j < 4)", "(j < 4) | ((j > 50) & (j <= 60))")
+    for result in (ONE_MASK, gaps):
+        op = operator(tmp_path, result)
+        want, found = op(**arguments, precision="float64"), op(**arguments, backend=backend)
+        np.testing.assert_allclose(found.astype(np.float64), want, rtol=0, atol=4e-3)

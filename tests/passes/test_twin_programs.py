@@ -77,11 +77,11 @@ def test_twins_of_all_shipped_kernels_are_what_they_are_alone(
     passes, kernels = Counted(monkeypatch), 0
     for first, second in pairs(operator):
         try:
-            compile_operator(operator, first, passes)
+            compile_operator(operator, first, finish=passes)
         except NotLowered:
             continue
         kernels += 1
-        check_equal(compile_operator(operator, second, passes), compile_operator(operator, second))
+        check_equal(compile_operator(operator, second, finish=passes), compile_operator(operator, second))
     assert kernels and passes.count < 3 * kernels  # where all are alike: the first, and the second alone
 
 
@@ -89,9 +89,9 @@ def test_twins_of_all_shipped_kernels_are_what_they_are_alone(
 def test_a_twin_is_what_it_is_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     operator, passes = load(name), Counted(monkeypatch)
     first, second = next(pairs(operator))
-    compile_operator(operator, first, passes)
+    compile_operator(operator, first, finish=passes)
     before = passes.count
-    found = compile_operator(operator, second, passes)
+    found = compile_operator(operator, second, finish=passes)
     assert passes.count == before
     check_equal(found, compile_operator(operator, second))
 
@@ -106,7 +106,7 @@ def lowered_pair() -> tuple[Program, Program]:
 
     for dtype in ("float16", "bfloat16"):
         special = Specialization(dtype=dtype, padded_head_size=64, features=frozenset({"attn_mask"}))
-        compile_operator(operator, special, noting)
+        compile_operator(operator, special, finish=noting)
     first, second = given
     return first, second
 

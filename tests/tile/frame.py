@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from attndsl import emulator
+from attndsl.base.package_files import templates_dir
 from attndsl.codegen.names.members import cxx_type
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -20,11 +21,15 @@ from attndsl.tile.instructions import Instruction
 from .bench import Bench, Names
 
 Array = np.ndarray[Any, Any]
+_RUNTIME = templates_dir() / "runtime" / "op_kernel"
+
+_HEAD = '#include "kernel_operator.h"\n#include "attndsl_kernel.h"\nusing namespace AscendC;\n'
+"""Statements are members of a class over the base of all kernels, whose functions they call."""
 
 _KERNEL = """
-extern "C" __global__ __aicore__ void %(name)s(GM_ADDR image, GM_ADDR after%(extra)s)
+struct Body_%(name)s : attndsl::KernelBase {
+__aicore__ static inline void Run(GM_ADDR image, GM_ADDR after%(extra)s)
 {
-    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
     TPipe pipe;
     TBuf<TPosition::VECCALC> memory;
     pipe.InitBuffer(memory, %(bytes)d);
@@ -41,6 +46,13 @@ extern "C" __global__ __aicore__ void %(name)s(GM_ADDR image, GM_ADDR after%(ext
     PipeBarrier<PIPE_ALL>();
     DataCopy(to, all, %(bytes)d);
     PipeBarrier<PIPE_ALL>();
+}
+};
+
+extern "C" __global__ __aicore__ void %(name)s(GM_ADDR image, GM_ADDR after%(extra)s)
+{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+    Body_%(name)s::Run(image, after%(given)s);
 }
 """
 
@@ -70,17 +82,19 @@ class Frame:
             "bytes": start,
             "places": "\n".join(places),
             "extra": "".join(f", GM_ADDR {item.name}At" for item in self.tensors),
+            "given": "".join(f", {item.name}At" for item in self.tensors),
         }
         kernels = (
             _KERNEL % {**common, "name": f"run_{name}", "body": item.text(Names())}
             for name, item in self.instructions.items()
         )
-        return '#include "kernel_operator.h"\nusing namespace AscendC;\n' + "".join(kernels)
+        return _HEAD + "".join(kernels)
 
     @cached_property
     def kernels(self) -> dict[str, emulator.Kernel]:
         """Each instruction's kernel."""
-        return emulator.build_all(self._source(), entries=[f"run_{name}" for name in self.instructions])
+        entries = [f"run_{name}" for name in self.instructions]
+        return emulator.build_all(self._source(), entries=entries, include_dirs=[_RUNTIME])
 
     def emulate(self, name: str, bench: Bench) -> tuple[emulator.Report, dict[Buffer | GlobalTensor, Array]]:
         """What the emulator reports, and what it leaves of the bench's memory; the bench stays as it is."""
@@ -105,7 +119,7 @@ def cube_kernel(
     instructions: Sequence[Instruction], buffers: Sequence[Buffer], tensors: Sequence[GlobalTensor]
 ) -> emulator.Kernel:
     """Cube instructions one behind the other, a full barrier between them; arguments are the tensors."""
-    lines = ["KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);", "TPipe pipe;"]
+    lines = ["TPipe pipe;"]
     for space, position in _POSITIONS.items():
         name, start = f"memory{space.value}", 0
         here = [target for target in buffers if target.space is space]
@@ -124,7 +138,10 @@ def cube_kernel(
     for instruction in instructions:
         lines += [instruction.text(Names()), "PipeBarrier<PIPE_ALL>();"]
     arguments = ", ".join(f"GM_ADDR {item.name}At" for item in tensors)
-    head = f'extern "C" __global__ __aicore__ void run_cube({arguments})'
     body = "\n    ".join(lines)
-    source = f'#include "kernel_operator.h"\nusing namespace AscendC;\n{head}\n{{\n    {body}\n}}\n'
-    return emulator.build(source, entry="run_cube")
+    run = f"__aicore__ static inline void Run({arguments})\n{{\n    {body}\n}}"
+    head = f'extern "C" __global__ __aicore__ void run_cube({arguments})'
+    given = ", ".join(f"{item.name}At" for item in tensors)
+    call = f"KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);\n    Body::Run({given});"
+    source = f"{_HEAD}struct Body : attndsl::KernelBase {{\n{run}\n}};\n{head}\n{{\n    {call}\n}}\n"
+    return emulator.build(source, entry="run_cube", include_dirs=[_RUNTIME])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from attndsl.expr import Symbol, as_expr
+from attndsl.expr import Named, Symbol, as_expr
 from attndsl.target import Core
-from attndsl.tile.pipeline_skew import guard, ring_depth, tiles
+from attndsl.tile.pipeline_skew import guard, named_lag, ring_depth, tiles
 from attndsl.tile.statements import Pipelined, Stage, seq
 
 
@@ -48,6 +50,13 @@ def test_a_stage_has_each_tile_once(lag, deepest, extent):
 )
 def test_a_guard_leaves_out_what_the_loop_implies(lag, text):
     assert str(guard(Symbol("step"), lag, 2, Symbol("tiles"))) == text
+
+
+def test_lags_are_named_where_they_have_a_name():
+    """Also where both names have one value; 0 has none."""
+    loop = replace(skewed(0, 1, 3), prefetch=Named(3, "prefetch"), lead=Named(1, "widenLead"))
+    assert [str(named_lag(loop, lag)) for lag in loop.lags] == ["0", "widenLead", "prefetch"]
+    assert str(named_lag(replace(loop, lead=Named(0, "widenLead")), 0)) == "0"
 
 
 def test_a_loop_without_lags_needs_no_guard():

@@ -25,9 +25,9 @@ from attndsl.codegen.host.problem_members import (
 )
 from attndsl.codegen.host.problem_words import Words, problem_words, with_words
 from attndsl.codegen.host.tiling_function import SCHEDULE, Assigned, MergedFunction, Step, merged
-from attndsl.codegen.kernel.dtype_parameter import text_name
 from attndsl.codegen.kernel.kernel import CXX_SCALARS
 from attndsl.codegen.kernel.schedule_header import schedule_file
+from attndsl.codegen.kernel.shared_texts import shared_texts
 from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, guards
 from attndsl.codegen.kernel_set.kernel_names import kernel_name, key_name, named_keys
 from attndsl.codegen.names.arguments import Names, names_of
@@ -151,7 +151,7 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
         fields=tuple(_fields(kernels)),
         forms=forms,
         constants=constants,
-        schedules=tuple(dict.fromkeys(schedule_file(text_name(each)) for each in kernels)),
+        schedules=tuple(schedule_file(text.name) for text in shared_texts(kernels).texts),
         functions=functions,
         kernels=planned,
         helpers=used_helpers(values),
@@ -177,6 +177,7 @@ def _tiling_functions(
                 raise InternalError(f"{kernel_name(compiled)}: tiling fields need each other")
             families.append([compiled])
             found.append(alone)
+    texts = shared_texts(kernels)
     functions, planned, spelled = [], {}, _spelled(kernels, words)
     spelled |= {f"{SCHEDULE}{row.name}": f"kernel.{row.name}" for row in constants}
     tiling_names = {field.name: f"tiling.{field.name}" for each in kernels for field in each.program.tiling}
@@ -193,7 +194,7 @@ def _tiling_functions(
                 key_name(compiled),
                 name,
                 tuple(_row(compiled, [numbers.get(form, 0) for form in names], constants)),
-                text_name(compiled),
+                texts.of(compiled).name,
                 cxx_text(waits_for_all(compiled), tiling_names),
             )
     fields: dict[str, tuple[str, ...]] = {}

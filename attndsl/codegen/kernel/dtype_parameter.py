@@ -45,7 +45,7 @@ class DtypeParameter:
 
 def dtype_parameter(compiled: Compiled) -> DtypeParameter | None:
     """The dtype that a kernel's text leaves open, None where the text is for this kernel alone."""
-    return _parameter(_SameObject(compiled))
+    return _parameter(SameObject(compiled))
 
 
 def text_name(compiled: Compiled) -> str:
@@ -57,7 +57,7 @@ def text_name(compiled: Compiled) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _SameObject:
+class SameObject:
     """A compiled kernel as a key: equal to itself alone."""
 
     compiled: Compiled
@@ -66,11 +66,11 @@ class _SameObject:
         return id(self.compiled)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SameObject) and other.compiled is self.compiled
+        return isinstance(other, SameObject) and other.compiled is self.compiled
 
 
 @lru_cache(maxsize=128)
-def _parameter(key: _SameObject) -> DtypeParameter | None:
+def _parameter(key: SameObject) -> DtypeParameter | None:
     compiled = key.compiled
     own = compiled.specialization
     other = twin(compiled.operator, own)
@@ -127,6 +127,12 @@ def differing_operands(first: Program, second: Program) -> frozenset[Operand] | 
     if not comparison.programs(first, second):
         return None
     return frozenset(comparison.found) if len({each.dtype for each in comparison.found}) == 1 else None
+
+
+def equal_programs(first: Program, second: Program) -> bool:
+    """Whether two programs are equal, dtypes included; the values of tiling fields are no part of them."""
+    comparison = _TwinComparison()
+    return comparison.programs(first, second) and not comparison.found
 
 
 def _fields_read(program: Program) -> list[tuple[str, str, str]]:

@@ -28,7 +28,6 @@ from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Expr
-from attndsl.lowering.match.schedule_options import reasons
 from attndsl.lowering.signature.specialization import (
     Specialization,
     decisions_of,
@@ -117,8 +116,8 @@ def class_name(names: Names) -> str:
     return f"{pascal(names.op)}Kernel"
 
 
-def kernel_text(compiled: Compiled) -> KernelText:
-    """The kernel of a compiled specialization."""
+def kernel_text(compiled: Compiled, others: Sequence[Compiled] = ()) -> KernelText:
+    """The kernel of a compiled specialization; ``others``: those that have the same program and its text."""
     program, parameter = compiled.program, dtype_parameter(compiled)
     spelling = _spelling(compiled)
     decoding = item_decoding(program)
@@ -137,7 +136,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         guard=f"ATTNDSL_{text_name(compiled).upper()}_H",
         summary=comment(program.summary or compiled.operator.name),
         document=comment(compiled.operator.document),
-        specialization=tuple(_specialization(compiled)),
+        specialization=tuple(_specializations((compiled, *others))),
         pipeline=tuple(_pipeline(compiled.joint, shared)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
         constants=tuple(number_constants(program)),
@@ -166,14 +165,24 @@ def kernel_text(compiled: Compiled) -> KernelText:
 
 def schedule_of(compiled: Compiled) -> ScheduleText:
     """The schedule header of a compiled specialization's text."""
-    why = reasons(compiled.schedule, compiled.operator.schedule_choices, compiled.required)
-    values = asdict(compiled.schedule)
+    values, why = asdict(compiled.schedule), compiled.reasons
     return schedule_text(text_name(compiled), compiled.program, _spelling(compiled), values, why)
 
 
 def _spelling(compiled: Compiled) -> Spelling:
     parameter = dtype_parameter(compiled)
     return Spelling(compiled.program, parameter.operands if parameter is not None else frozenset())
+
+
+def _specializations(kernels: Sequence[Compiled]) -> Iterator[str]:
+    """What calls of the kernels have in common, one line each, then what each kernel has besides."""
+    every = [list(_specialization(each)) for each in kernels]
+    shared = [line for line in every[0] if all(line in lines for lines in every)]
+    yield from shared
+    if len(kernels) > 1:
+        yield "and one of"
+        for lines in every:
+            yield f"  {', '.join(line for line in lines if line not in shared)}"
 
 
 def _specialization(compiled: Compiled) -> Iterator[str]:
@@ -223,9 +232,9 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             yield "then, over the same tiles again:"
         for stage, lag in zip(loop.stages, loop.lags, strict=True):
             waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]
-            raises = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
+            sets = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
             tile = f"tile t - {cxx_text(named_lag(loop, lag))}" if lag else "tile t"
-            notes = [f"waits for {name}" for name in waits] + [f"raises {name}" for name in raises]
+            notes = [f"waits for {name}" for name in waits] + [f"sets {name}" for name in sets]
             yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}{', '.join(notes)}"
 
 

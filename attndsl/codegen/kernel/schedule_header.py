@@ -16,7 +16,7 @@ from attndsl.codegen.names.spelling import Spelling, memory_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.line_breaks import WIDTH
 from attndsl.expr import Binary, Compare, Const, Expr, Named, Select, round_up
-from attndsl.lowering.match.schedule_options import DEFAULT, multiple_of
+from attndsl.lowering.match.schedule_options import ALWAYS_TOLD, DEFAULT, Schedule, multiple_of
 from attndsl.target import Memory
 from attndsl.tile.buffers import Buffer, item_bytes
 from attndsl.tile.program import Constant, Program
@@ -103,7 +103,12 @@ def schedule_text(
     """
     whole = [item for item in program.constants if not isinstance(item.named.value, float)]
     named = {item.option for item in whole if item.option}
-    others = (f"{name} {value}{_who(why[name])}" for name, value in values.items() if name not in named)
+    told = {
+        name: value
+        for name, value in values.items()
+        if name not in named and (name in ALWAYS_TOLD or value != getattr(Schedule, name))
+    }
+    others = (f"{name} {value}{_who(why[name])}" for name, value in told.items())
     return ScheduleText(
         namespace=namespace,
         guard=f"ATTNDSL_{namespace.upper()}_SCHEDULE_H",

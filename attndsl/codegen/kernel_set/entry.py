@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from attndsl.codegen.host.problem_members import io_tensor
-from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
+from attndsl.codegen.kernel.dtype_parameter import dtype_parameter
 from attndsl.codegen.kernel.kernel import class_name
+from attndsl.codegen.kernel.shared_texts import SharedTexts, shared_texts
 from attndsl.codegen.kernel_set.kernel_names import key_name
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.codegen.names.arguments import Argument, Names, dtype_row, names_of
@@ -102,12 +103,15 @@ def _only(name: str) -> str:
 
 def _groups(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...]) -> Iterator[Group]:
     """The specializations by io dtype, in the order in which dtypes first come."""
+    texts = shared_texts(kernels)
     for dtype in dict.fromkeys(each.specialization.dtype for each in kernels):
         same = tuple(each for each in kernels if each.specialization.dtype == dtype)
-        yield Group(dtype_row(dtype).ge, tuple(_branches(same, names, lists)))
+        yield Group(dtype_row(dtype).ge, tuple(_branches(same, names, lists, texts)))
 
 
-def _branches(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...]) -> Iterator[Branch]:
+def _branches(
+    kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...], texts: SharedTexts
+) -> Iterator[Branch]:
     for compiled in kernels:
         arguments = []
         for tensor in compiled.program.parameters:
@@ -115,4 +119,6 @@ def _branches(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...])
             arguments.append(_only(name) if name in lists and not tensor.listed else name)
         parameter = dtype_parameter(compiled)
         dtype = "" if parameter is None else cxx_type(parameter.own)
-        yield Branch(text_name(compiled), dtype, tiling_key(compiled), key_name(compiled), tuple(arguments))
+        yield Branch(
+            texts.of(compiled).name, dtype, tiling_key(compiled), key_name(compiled), tuple(arguments)
+        )

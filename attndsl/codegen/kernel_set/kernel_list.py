@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attndsl.base.errors import UserError
+from attndsl.codegen.kernel.shared_texts import SharedText, shared_texts
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.codegen.samples.device_files import kernel_path
@@ -40,16 +41,17 @@ class ListedKernel:
 def kernel_list(kernels: Sequence[Compiled]) -> str:
     """The text of the list, a line a kernel."""
     about = "what each kernel is specialised on; attndsl verify --project makes calls for those listed here"
-    rows = ",\n".join(f"  {json.dumps(_row(each))}" for each in kernels)
+    texts = shared_texts(kernels)
+    rows = ",\n".join(f"  {json.dumps(_row(each, texts.of(each)))}" for each in kernels)
     return f'{{\n "about": {json.dumps(about)},\n "kernels": [\n{rows}\n ]\n}}\n'
 
 
-def _row(compiled: Compiled) -> dict[str, Any]:
+def _row(compiled: Compiled, text: SharedText) -> dict[str, Any]:
     operator, special = compiled.operator, compiled.specialization
     return {
         "name": kernel_name(compiled),
         "key": tiling_key(compiled),
-        "file": kernel_path(compiled),
+        "file": kernel_path(text.first),
         "dtype": special.dtype,
         "head_size": special.padded_head_size,
         "value_size": special.padded_value_size,

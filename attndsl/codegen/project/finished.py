@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from attndsl.codegen.project.project import Project
 
 _FILE = "projects.json"
-_UNCONCERNED = frozenset({"cli", "campaign", "emulator", "execute"})
+_UNCONCERNED = frozenset({"cli", "campaign", "emulator", "execute", "mutate"})
 """Packages that decide nothing about the files of a project."""
 
 

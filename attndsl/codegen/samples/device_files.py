@@ -8,6 +8,7 @@ from attndsl.codegen.host.tiling_text import host_text
 from attndsl.codegen.kernel.dtype_parameter import text_name
 from attndsl.codegen.kernel.kernel import kernel_text, schedule_of
 from attndsl.codegen.kernel.schedule_header import schedule_file
+from attndsl.codegen.kernel.shared_texts import SharedText, shared_texts
 from attndsl.codegen.kernel_set.entry import entry_text
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.text.render import render, runtime
@@ -18,23 +19,23 @@ RUNTIME = ("op_kernel/attndsl_kernel.h", "op_host/arithmetic.h")
 
 
 def kernel_path(compiled: Compiled) -> str:
-    """The file of a specialization's text, in the project."""
+    """The file of the text that is named after a specialization, in the project."""
     return f"op_kernel/{text_name(compiled)}.h"
 
 
 def schedule_path(compiled: Compiled) -> str:
-    """The schedule header of a specialization's text, in the project."""
+    """The schedule header of the text that is named after a specialization, in the project."""
     return f"op_kernel/{schedule_file(text_name(compiled))}"
 
 
-def kernel_files(kernels: Sequence[Compiled]) -> dict[str, Compiled]:
-    """The files of the kernels' texts, each with a kernel that has it."""
-    return {kernel_path(each): each for each in kernels}
+def kernel_files(kernels: Sequence[Compiled]) -> dict[str, SharedText]:
+    """The kernels' texts by file."""
+    return {kernel_path(each.first): each for each in shared_texts(kernels).texts}
 
 
-def kernel_file(compiled: Compiled) -> str:
-    """The file of a specialization's text."""
-    return render("op_kernel/kernel.h.j2", kernel=kernel_text(compiled))
+def kernel_file(text: SharedText) -> str:
+    """The file of a text."""
+    return render("op_kernel/kernel.h.j2", kernel=kernel_text(text.first, text.others))
 
 
 def device_files(kernels: Sequence[Compiled], texts: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -47,10 +48,11 @@ def device_files(kernels: Sequence[Compiled], texts: Mapping[str, str] | None = 
     names, host = names_of(kernels[0].operator), host_text(kernels)
     of_texts = kernel_files(kernels)
     if texts is None:
-        texts = {path: kernel_file(each) for path, each in of_texts.items()}
+        texts = {path: kernel_file(text) for path, text in of_texts.items()}
     found = dict(texts)
-    for each in of_texts.values():
-        found[schedule_path(each)] = render("op_kernel/schedule.h.j2", schedule=schedule_of(each))
+    for text in of_texts.values():
+        schedule = schedule_of(text.first)
+        found[schedule_path(text.first)] = render("op_kernel/schedule.h.j2", schedule=schedule)
     found |= {path: runtime(path) for path in RUNTIME}
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)

@@ -16,6 +16,14 @@ bool usable(Instruction& ins, const LaneOperand& offsets, uint64_t offset_at, ui
                      static_cast<unsigned long long>(address + size), m.name.c_str(), static_cast<unsigned long long>(m.bytes));
 }
 
+// The byte that an offset in memory leads to. Without data the offsets are no numbers: the first byte then.
+uint64_t gathered_from(const LaneOperand& src, uint32_t base, const LaneOperand& offsets, uint64_t offset_at) {
+  if (machine->knobs.timing) return src.at;
+  uint32_t offset;
+  std::memcpy(&offset, offsets.memory->data + offset_at, 4);
+  return src.at + base + offset;
+}
+
 }  // namespace
 
 void gather(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneOperand& offsets,
@@ -29,9 +37,7 @@ void gather(const char* what, const SourceLine& at, const LaneOperand& dst, cons
       if (!shape.of(r).test(i)) continue;
       uint64_t offset_at = offsets.at + (static_cast<uint64_t>(r) * shape.lanes + i) * 4;
       if (!ins.require(offset_at + 4 <= offsets.memory->bytes, "out_of_range", "reads offsets behind the end of %s", offsets.memory->name.c_str())) { ins.refuse(); return; }
-      uint32_t offset;
-      std::memcpy(&offset, offsets.memory->data + offset_at, 4);
-      uint64_t address = src.at + base + offset;
+      uint64_t address = gathered_from(src, base, offsets, offset_at);
       if (!usable(ins, offsets, offset_at, address, size, *src.memory)) { ins.refuse(); return; }
       from.push_back(address);
       Extent e;
@@ -62,9 +68,7 @@ void gather_blocks(const char* what, const SourceLine& at, const LaneOperand& ds
   if (!ins || repeats == 0) return;
   std::vector<uint64_t> from;
   for (uint32_t i = 0; i < repeats * 8; ++i) {
-    uint32_t offset;
-    std::memcpy(&offset, offsets.memory->data + offsets.at + i * 4ull, 4);
-    uint64_t address = src.at + offset;
+    uint64_t address = gathered_from(src, 0, offsets, offsets.at + i * 4ull);
     if (!usable(ins, offsets, offsets.at + i * 4ull, address, kBlock, *src.memory)) { ins.refuse(); return; }
     from.push_back(address);
     Extent e;

@@ -5,6 +5,7 @@
 #include "attnemu/errands.h"
 #include "attnemu/findings.h"
 #include "attnemu/machine.h"
+#include "attnemu/sync.h"
 
 namespace attnemu {
 namespace {
@@ -47,6 +48,7 @@ void soft_set(const char* what, const SourceLine& at, Place word) {
 }
 
 void soft_take(const char* what, const SourceLine& at, Place word) {
+  blocks_meet(what, at);
   VectorClock now = arrive(at);
   SoftWord& w = word_of(word);
   machine->wait_until([&w] { return w.count != 0; }, format("the word of %s to be set", what), at);
@@ -56,6 +58,7 @@ void soft_take(const char* what, const SourceLine& at, Place word) {
 }
 
 void soft_barrier(const char* what, const SourceLine& at, Place workspace, uint32_t parties) {
+  blocks_meet(what, at);
   VectorClock now = arrive(at);
   SoftWord& w = word_of(workspace);
   leave(w, now);
@@ -79,6 +82,7 @@ void soft_arrive(const SourceLine& at, Place word) {
 }
 
 void soft_await(const char* what, const SourceLine& at, Place word, uint32_t times) {
+  blocks_meet(what, at);
   arrive(at);
   SoftWord& w = word_of(word);
   machine->wait_until([&w, times] { return w.count >= times; }, format("arrival %u of %s", times, what), at);
@@ -86,6 +90,7 @@ void soft_await(const char* what, const SourceLine& at, Place word, uint32_t tim
 }
 
 void turn_begin(const char* what, const SourceLine& at, Place workspace, uint32_t place) {
+  blocks_meet(what, at);
   arrive(at);
   SoftWord& w = word_of(workspace);
   machine->wait_until([&w, place] { return w.count == place; }, format("its turn %u in %s", place, what), at);

@@ -19,18 +19,20 @@ _Step = tuple[Stage | None, int, Expr]
 
 
 def attention_loop(context: Context, modifiers: Modifiers, finish: Sequence[Statement]) -> Seq:
-    """The stages of an item. The scores run ``prefetch_distance`` tiles ahead of the weighted sums.
+    """The stages of an item. The first runs ``prefetch_distance`` tiles ahead of the weighted sums.
 
-    ``finish``: its complete rows, stages of a continuous pipeline.
+    Quantized rows are widened ``widen_lead`` tiles ahead of the scores, so that the cube does not wait for
+    them. ``finish``: its complete rows, stages of a continuous pipeline.
     """
     lag = context.schedule.prefetch_distance
+    lead = context.schedule.widen_lead if context.widens else 0
     keyed = has_keys(context)
     start, sums = start_rows(context), start_sums(context)
     steps: list[_Step] = [
         (widen_rows(context, context.keys), 0, keyed),
-        (score_tile(context), 0, keyed),
-        (softmax_tile(context, modifiers), 0, keyed),
-        (widen_rows(context, context.values), 0, keyed),
+        (score_tile(context), lead, keyed),
+        (softmax_tile(context, modifiers), lead, keyed),
+        (widen_rows(context, context.values), lead, keyed),
         (weighted_tile(context), lag, keyed),
         (update_tile(context), lag, keyed),
     ]
@@ -52,6 +54,7 @@ def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
         lags=lags,
         prefetch=context.prefetch,
         ring=context.ring,
+        lead=context.widen_lead,
         steps=_counted_steps(context) if context.continuous else None,
         when=tuple(when for _, _, when in present) if context.continuous else (),
         where=context.where,

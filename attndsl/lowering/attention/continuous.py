@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attndsl.expr import Expr, maximum, minimum, select
+from attndsl.base.source_location import UNKNOWN_LINE
+from attndsl.expr import Const, Expr, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     ITEM,
@@ -22,29 +23,43 @@ from attndsl.lowering.emit.loop_scalars import (
     TILE,
     TILES,
 )
+from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.tile.program import BLOCK_COUNT
 from attndsl.tile.statements import Collect, Let, PickTensor, Statement
 
 
 def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
-    """The contexts of a computation, with continuous pipelines if each of them can have one."""
-    if not all(_can_be_continuous(context) for context in contexts):
+    """The contexts of a computation, with continuous pipelines if each of them can have one.
+
+    Raises:
+        IllegalScheduleValue: the schedule asks for them and the state of an item does not allow it.
+    """
+    stated = contexts[0].schedule.pipeline
+    if stated == "drained":
+        return contexts
+    in_the_way = next((found for each in contexts if (found := _in_the_way(each))), "")
+    if in_the_way and stated == "continuous":
+        rule = f'"drained" or "auto", as {in_the_way}'
+        raise IllegalScheduleValue("pipeline", stated, rule, "drained", UNKNOWN_LINE)
+    if in_the_way:
         return contexts
     return tuple(replace(context, continuous=True) for context in contexts)
 
 
-def _can_be_continuous(context: Context) -> bool:
-    """Whether the state of an item is scalars and row statistics alone.
+def _in_the_way(context: Context) -> str:
+    """Why a pipeline cannot be continuous; empty where the state of an item is scalars and numbers of rows.
 
-    A second run over the tiles, vectors of channels, collected arrays and picked tensors belong to one item
-    at a time.
+    A second run over the tiles, collected arrays and picked tensors belong to one item at a time.
     """
-    quantized = context.keys.quantization is not None or context.values.quantization is not None
-    if context.computation.selection is not None or quantized:
-        return False
+    if context.computation.selection is not None:
+        return "a selection runs over the tiles of an item again"
     parts = (context.rows, context.keys, context.values)
     entered = [statement for part in parts for statement in part.enter(context)]
-    return not any(isinstance(statement, Collect | PickTensor) for statement in entered)
+    if any(isinstance(statement, Collect) for statement in entered):
+        return "collected indices belong to one item at a time"
+    if any(isinstance(statement, PickTensor) for statement in entered):
+        return "an element of a list of tensors belongs to one item at a time"
+    return ""
 
 
 def turns(context: Context) -> Expr:
@@ -86,9 +101,14 @@ def ring_slot(context: Context) -> list[Statement]:
     return [] if context.continuous else [Let(symbol=SLOT, value=TILE % context.ring)]
 
 
+def item_slot(context: Context) -> Expr:
+    """Where the state of the running item stands among that of the items in flight."""
+    return ITEM_SLOT if context.continuous else Const(0)
+
+
 def state_row(context: Context, row: Expr = R0) -> Expr:
     """Where the maximum and the sum of one of the core's rows stand."""
-    return row + ITEM_SLOT * context.rows_per_vector if context.continuous else row
+    return row + item_slot(context) * context.rows_per_vector
 
 
 FIRST_STEP = TILE == 0

@@ -1,8 +1,9 @@
 """The cube's stages: scores of a key tile, and the weighted sum of its values.
 
-Both cut the tile into matrix multiplies of ``padded(rows) x base_n x base_k``; keys and values stream
-through L1 in blocks of that size, every element once. The query rows stay in L0A for all keys of a tile, if
-it holds them twice. Scores and weighted sums take the slots of one buffer in L0C in turn.
+Both cut the tile into matrix multiplies of ``padded(rows) x base_n x base_k``, of values with ``value_n``
+columns; keys and values stream through L1 in blocks of that size, every element once. The query rows stay in
+L0A for all keys of a tile, if it holds them twice. Scores and weighted sums take the slots of one buffer in
+L0C in turn.
 
 A task of more than 128 rows has several bands of rows. A key block in L0B, and the values of a tile in L1,
 serve all of them.
@@ -54,14 +55,15 @@ def cube_buffers(context: Context) -> CubeBuffers:
     dtype, product, buffer = context.cube_dtype, context.product_dtype, context.buffer
     size, base_n, base_k, rows = context.padded_head_size, context.base_n, context.base_k, context.max_rows
     _check_depths(context)
-    wide, columns = _part(size, base_k), _part(context.padded_value_size, base_n)
+    wide, columns = _part(size, base_k), _part(context.padded_value_size, context.value_n)
     constant = context.inventory.constant
     keys = constant("keyBlock", base_n * wide, "elements of a block of keys")
     values = constant("valueBlock", base_k * columns, "elements of a block of values")
     bands = _bands(context)
-    band: Expr = rows if bands == 1 else Const(BAND_ROWS)
-    few = 2 if bands == 1 else 1
-    queries = 2 if context.continuous else 1  # those of the next item arrive while the last are in use
+    band: Expr = rows if bands == 1 else context.rows_per_band
+    few = _slots(context.schedule.value_slots, 2 if bands == 1 else 1)
+    # those of the next item arrive while the last are in use
+    queries = _slots(context.schedule.query_slots, 2 if context.continuous else 1)
     depth = maximum(base_k, size) if _holds_query(context) else base_k
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
@@ -96,6 +98,11 @@ def cube_buffers(context: Context) -> CubeBuffers:
     )
 
 
+def _slots(stated: int | str, otherwise: int) -> int:
+    """The slots that a schedule states, where it does."""
+    return otherwise if isinstance(stated, str) else stated
+
+
 def _part(extent: Named, step: Named) -> Named:
     """What one matrix multiply takes of a head size; :func:`_over` requires that it stays so."""
     return extent if int(extent.value) <= int(step.value) else step
@@ -117,7 +124,7 @@ def _bands(context: Context) -> int:
     if bands == 1:
         require(rows <= BAND_ROWS, "a task is one band of rows")
     else:
-        require(rows > BAND_ROWS, "a task has several bands of rows")
+        require(rows > context.rows_per_band, "a task has several bands of rows")
         require(context.padded_head_size <= context.base_k, "one matrix multiply takes a whole head")
     return bands
 
@@ -144,7 +151,7 @@ def _check_depths(context: Context) -> None:
     s, signature = context.schedule, context.signature
     depth = int(fractal_depth(context.cube_dtype).value)
     sizes = {"heads of": signature.padded_head_size, "heads of values of": signature.padded_value_size}
-    sizes |= {"base_n": s.base_n, "base_k": s.base_k}
+    sizes |= {"base_n": s.base_n, "value_n": s.columns, "base_k": s.base_k}
     for name, size in sizes.items():
         if size % depth:
             what = f"{context.cube_dtype} with {name} {size} (multiples of {depth})"
@@ -276,11 +283,12 @@ def _keys_to_l0b(context: Context, depth: Expr, cols: Expr) -> LoadFractals:
     )
 
 
-def _over_bands(body: Statement) -> Statement:
+def _over_bands(context: Context, body: Statement) -> Statement:
     """``body`` for each band of the task's rows, ``band`` its first."""
-    rows = Let(symbol=_ROWS, value=minimum(BAND_ROWS, TASK_ROWS - _BAND))
+    size = context.rows_per_band
+    rows = Let(symbol=_ROWS, value=minimum(size, TASK_ROWS - _BAND))
     groups = Let(symbol=_ROW_GROUPS, value=ceil_div(_ROWS, FRACTAL_SIZE))
-    return For(var=_BAND, end=TASK_ROWS, step=Const(BAND_ROWS), body=seq(rows, groups, body), runs=True)
+    return For(var=_BAND, end=TASK_ROWS, step=size, body=seq(rows, groups, body), runs=True)
 
 
 def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Expr) -> Statement:
@@ -309,7 +317,7 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
     product = Alloc(buffers=(b.product,), body=seq(multiply, store))
     one = Alloc(buffers=(b.left,), body=seq(left, product))
     load = context.keys.load(context, b.key, _N0, cols, as_expr(0), width)
-    return _in_l1(b.key, load, Alloc(buffers=(b.right,), body=seq(right, _over_bands(one))))
+    return _in_l1(b.key, load, Alloc(buffers=(b.right,), body=seq(right, _over_bands(context, one))))
 
 
 def _left_query(context: Context) -> Statement:
@@ -342,7 +350,7 @@ def weighted_tile(context: Context) -> Stage:
     columns = _over(
         context,
         context.padded_value_size,
-        context.base_n,
+        context.value_n,
         lambda d0, width: part(context, d0, width),
     )
     if _bands(context) == 1:
@@ -414,7 +422,7 @@ def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
         m=_ROW_GROUPS * FRACTAL_SIZE,
         where=values.where,
     )
-    bands = _over_bands(Alloc(buffers=(b.product,), body=seq(over_keys, store)))
+    bands = _over_bands(context, Alloc(buffers=(b.product,), body=seq(over_keys, store)))
     tile = values.load(context, b.value, as_expr(0), KEYS, d0, _true_width(context.value_dim, d0, width))
     return _in_l1(b.value, tile, bands)
 

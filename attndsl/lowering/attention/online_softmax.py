@@ -8,11 +8,18 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 
 from __future__ import annotations
 
-from attndsl.expr import Const, Expr
+from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
+from attndsl.graph import nodes
 from attndsl.lowering.attention.continuous import ring_slot, state_row
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
-from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
+from attndsl.lowering.attention.step_scores import (
+    exponentials,
+    loaded_buffers,
+    scored,
+    weights,
+    with_tile_operands,
+)
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import (
@@ -20,28 +27,89 @@ from attndsl.lowering.emit.loop_scalars import (
     KEYS,
     LOWEST,
     R0,
+    REPEAT_LANES,
     ROW_BEGIN,
     ROWS,
     SLOT,
     SPAN,
+    SPLIT,
 )
 from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
+from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring, prob_ring, score_ring
+from attndsl.lowering.operands.row_blocks import number_blocks
 from attndsl.target import Core
-from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, StoreRows, Unary, WithScalar
+from attndsl.tile.instructions import (
+    Binary,
+    BlockReduce,
+    Convert,
+    Fill,
+    LoadRows,
+    StoreRows,
+    Unary,
+    WithScalar,
+)
 from attndsl.tile.statements import Alloc, If, Note, Seq, Stage, Statement, seq
 
 
 def start_rows(context: Context) -> Stage:
-    """The statistics of rows that have seen no key: maximum lowest, sum zero."""
+    """The statistics of rows that have seen no key: maximum lowest, sum zero; or those of a sink alone."""
     b, first = vector_buffers(context), state_row(context, Const(0))
     body = seq(
         Fill(dst=whole(b.row_max, first, ROWS), value=LOWEST, where=context.where),
         Fill(dst=whole(b.row_sum, first, ROWS), value=Const(0), where=context.where),
     )
+    softmax = context.attention.softmax
+    if softmax is None:
+        return _start(context, "StartRows", _of_sums(context), "Initializes the divisors of the rows.")
+    sink = softmax.sink
+    if sink is not None:
+        seeded = seq(_seeded(context, sink))
+        once = context.schedule.split_kv == 1
+        body = seeded if once else seq(If(condition=SPLIT == 0, then=seeded, otherwise=body))
     return _start(context, "StartRows", body, "Initializes the maxima and sums of the rows.")
+
+
+def _of_sums(context: Context) -> Seq:
+    """The statistics of rows whose weights are no softmax: sums over their parts, divided by 1.
+
+    They merge as those of a softmax of the maximum 0 do, whose sum of 1 the first key split has.
+    """
+    b, first = vector_buffers(context), state_row(context, Const(0))
+    one = Const(1.0) if context.schedule.split_kv == 1 else minimum(1, maximum(0, 1 - SPLIT))
+    return seq(
+        Fill(dst=whole(b.row_max, first, ROWS), value=Const(0), where=context.where),
+        Fill(dst=whole(b.row_sum, first, ROWS), value=one, where=context.where),
+    )
+
+
+def _seeded(context: Context, sink: nodes.Node) -> Statement:
+    """The statistics of rows that have seen their sink; of -inf, which is none, the sum is 0.
+
+    Of key splits the first one has it.
+    """
+    b, where = vector_buffers(context), sink.where
+    groups = ceil_div(CHUNK, STATISTIC_LANES)
+
+    def one_chunk() -> list[Statement]:
+        row_max, row_sum = (whole(each, state_row(context), CHUNK) for each in (b.row_max, b.row_sum))
+        logits = whole(b.new_max, 0, CHUNK)
+        return [
+            *context.rows.first_of_step(),
+            Note(text=f"rowMax = max(sink, lowest); rowSum = exp(sink - rowMax)  ({where})"),
+            *number_blocks(context, sink, b.row_blocks, context.rows.each_run, "sink"),
+            BlockReduce(
+                op="Max",
+                dst=b.new_max.region(0, groups, STATISTIC_LANES, STATISTIC_LANES),
+                src=b.row_blocks.region(0, groups, REPEAT_LANES, REPEAT_LANES),
+            ),
+            WithScalar(op="Maxs", dst=row_max, src=logits, scalar=LOWEST, where=where),
+            Binary(op="Sub", dst=row_sum, first=logits, second=row_max, where=where),
+            Unary(op="Exp", dst=row_sum, src=row_sum, where=where),
+        ]
+
+    return chunks(ROWS, context.rows_per_step, lambda r0, chunk: one_chunk(), where)
 
 
 def start_sums(context: Context) -> Stage:
@@ -53,14 +121,13 @@ def start_sums(context: Context) -> Stage:
 
 
 def _start(context: Context, name: str, body: Seq, doc: str) -> Stage:
-    if context.rows.may_be_empty():
-        body = seq(If(condition=ROWS > 0, then=body))
+    # of a task with one row the second vector core has none
     return Stage(
         name=context.label(name),
         part=context.suffix,
         core=Core.AIV,
         doc=doc,
-        body=body,
+        body=seq(If(condition=ROWS > 0, then=body)),
         where=context.where,
     )
 
@@ -71,6 +138,7 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
     rows_per_task = context.rows.rows_per_task(context)
     stat = SLOT * context.rows_per_vector + R0
     requantizes = context.attention.requantize is not None
+    normalized = context.attention.softmax is not None
     rounded = [Convert(dst=whole(b.prob, 0, SPAN), src=whole(b.score, 0, SPAN), mode="CAST_RINT")]
     sums_rounded = context.values.quantization is not None and context.values.quantization.offset is not None
     if sums_rounded:  # what stands beside the offset is the sum of the very numbers that the cube takes
@@ -78,13 +146,17 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
-        body = seq(
-            *scored(context, modifiers, score_ring(context).region(offset, chunk, KEYS, size)),
+        source = score_ring(context).region(offset, chunk, KEYS, size)
+        probabilities = [
+            *scored(context, modifiers, source),
             *_update_maximum(context, stat),
             *(keep_steps(context, b, stat) if requantizes else ()),
             *exponentials(context, b.new_max),
             *_rescaling(context, stat),
             *(() if sums_rounded else _update_sum(context, stat)),
+        ]
+        body = seq(
+            *(probabilities if normalized else weights(context, modifiers, source)),
             Alloc(
                 buffers=(b.prob,),
                 body=seq(
@@ -102,6 +174,8 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
     body = seq(*tile_bounds(context), with_tile_operands(context, modifiers, over_rows))
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
+    if not normalized:
+        doc = "Weights of one tile: scores in, functions of them out."
     return Stage(
         name=context.label("SoftmaxTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
     )
@@ -163,12 +237,15 @@ def update_tile(context: Context) -> Stage:
                 scale_rows(context, "Mul", b.partial, 0, b.row_blocks),
             ]
         source = out_ring(context).region(offset, 1, chunk * padded_size)
-        body = seq(
-            LoadRows(dst=whole(arrives, 0, chunk * padded_size), src=source, where=where),
-            *scale,
+        rescaled = [
             Note(text="accumulator = accumulator * rescale + partial"),
             broadcast(context, b.row_blocks, b.rescale, SLOT * context.rows_per_vector + r0),
             scale_rows(context, "Mul", b.accumulator, r0 * padded_size, b.row_blocks),
+        ]
+        body = seq(
+            LoadRows(dst=whole(arrives, 0, chunk * padded_size), src=source, where=where),
+            *scale,
+            *(rescaled if context.attention.softmax is not None else ()),
             Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
         )
         one = Alloc(buffers=(b.partial,), body=body)

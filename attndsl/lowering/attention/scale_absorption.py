@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attndsl.expr import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, ExprLike, Symbol
+from attndsl.lowering.attention.continuous import item_slot, state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     CHUNK,
@@ -32,7 +33,7 @@ from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import VectorBuffers, vector_buffers
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization, zero_tail
 from attndsl.lowering.rows.row_space import RowRun
-from attndsl.tile.buffers import Buffer, GlobalTensor, Region
+from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region
 from attndsl.tile.instructions import (
     Binary,
     Convert,
@@ -57,7 +58,7 @@ def row_factors(context: Context) -> tuple[Buffer, ...]:
     quantization = context.keys.quantization
     if quantization is None:
         return ()
-    rows = context.rows_per_vector
+    rows = context.items_in_flight * context.rows_per_vector
     factor = context.in_ub("queryFactor", "float32", rows, "factor of the scores of each row")
     if quantization.offset is None:
         return (factor,)
@@ -66,14 +67,22 @@ def row_factors(context: Context) -> tuple[Buffer, ...]:
 
 def absorbed_query(context: Context) -> GlobalTensor:
     """The query rows of the item with the scale absorbed, vector to cube."""
-    elements = tiling_field_ref(context.label("rowsPerTask")) * context.padded_head_size
+    rows = tiling_field_ref(context.label("rowsPerTask"))
+    elements = context.items_in_flight * rows * context.padded_head_size
     name, meaning = context.label("foldedQuery"), "query rows of an item, scale of the keys included"
     return context.inventory.tensor(name, context.cube_dtype, elements, "block", meaning)
 
 
+def _absorbed_rows(context: Context, first: ExprLike, rows: Expr) -> GlobalRegion:
+    """Absorbed query rows of the running item, from the task's row ``first``."""
+    row = item_slot(context) * context.rows.rows_per_task(context) + first
+    size = context.padded_head_size
+    return absorbed_query(context).region(row * size, rows, context.head_dim, size)
+
+
 def load_absorbed_query(context: Context, target: Buffer, padded_rows: Expr) -> Statement:
     """The absorbed query rows to L1."""
-    source = absorbed_query(context).region(0, TASK_ROWS, context.head_dim, context.padded_head_size)
+    source = _absorbed_rows(context, 0, TASK_ROWS)
     return LoadNz(dst=target.region(), src=source, padded_rows=padded_rows, where=context.rows.where)
 
 
@@ -83,7 +92,7 @@ def scale_scores(context: Context) -> list[Statement]:
     for op, rows in zip(("Mul", "Add"), row_factors(context), strict=False):
         found += [
             Note(text=f"score = score {'*' if op == 'Mul' else '+'} {rows.name}"),
-            broadcast(context, b.row_blocks, rows, R0),
+            broadcast(context, b.row_blocks, rows, state_row(context)),
             by_row(context, op, b.score, b.row_blocks),
         ]
     return found
@@ -94,19 +103,17 @@ def absorb_scale(context: Context, quantization: ChannelQuantization) -> Stateme
     rows = chunks(
         ROWS, context.rows_per_step, lambda r0, chunk: _fold_step(context, quantization), context.rows.where
     )
-    return If(condition=TILE == 0, then=seq(rows))
+    return If(condition=TILE == 0, then=seq(quantization.with_factors(context, [rows])))
 
 
 def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Statement]:
     b = vector_buffers(context)
-    lanes, padded_size = quantization.lanes(context), context.padded_head_size
+    lanes = quantization.lanes(context)
     wide, elements = context.channel_rows, context.rows_per_step * lanes
     absorbed = context.in_ub("queryFolded", context.cube_dtype, elements, "folded query rows")
     span = CHUNK * lanes
     store = StoreRows(
-        dst=absorbed_query(context).region(
-            (ROW_BEGIN + R0) * padded_size, CHUNK, context.head_dim, context.padded_head_size
-        ),
+        dst=_absorbed_rows(context, ROW_BEGIN + R0, CHUNK),
         src=absorbed.region(0, CHUNK, context.head_dim, lanes),
     )
     return [
@@ -115,7 +122,7 @@ def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Stat
         zero_tail(wide, CHUNK, context.head_dim, lanes),
         *_largest(context, b, wide, lanes),
         Note(text="folded = query * scale / factor"),
-        broadcast(context, b.row_blocks, row_factors(context)[0], R0),
+        broadcast(context, b.row_blocks, row_factors(context)[0], state_row(context)),
         _columns(wide, lanes, lambda part: _by_row(context, "Div", part)),
         Alloc(
             buffers=(absorbed,),
@@ -160,7 +167,7 @@ def _times_scale(context: Context, quantization: ChannelQuantization, wide: Buff
 def _largest(context: Context, b: VectorBuffers, wide: Buffer, lanes: int) -> list[Statement]:
     """``factor``: the power of two at or below the largest magnitude of each row."""
     factor, span = row_factors(context)[0], whole(wide, 0, CHUNK * lanes)
-    step = whole(factor, R0, CHUNK)
+    step = whole(factor, state_row(context), CHUNK)
     largest = _columns(wide, lanes, lambda part: _fold("Max", part, b))
     negative = WithScalar(op="Muls", dst=span, src=span, scalar=Const(-1.0))
     return [
@@ -185,7 +192,7 @@ def _shift(
         return []
     factor, shift = row_factors(context)
     lanes, padded_size = quantization.lanes(context), context.signature.padded_head_size
-    span, step = CHUNK * lanes, whole(shift, R0, CHUNK)
+    span, step = CHUNK * lanes, whole(shift, state_row(context), CHUNK)
     row = whole(wide, _ROW * lanes, padded_size)
     times = Binary(
         op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "offset"), 0, padded_size)
@@ -197,7 +204,7 @@ def _shift(
         Fill(dst=whole(b.lanes, 0, CHUNK * REPEAT_LANES), value=Const(0)),
         _columns(wide, lanes, lambda part: _fold("Add", part, b)),
         RowReduce(op="Sum", dst=step, src=_lanes(b)),
-        Binary(op="Mul", dst=step, first=step, second=whole(factor, R0, CHUNK)),
+        Binary(op="Mul", dst=step, first=step, second=whole(factor, state_row(context), CHUNK)),
     ]
 
 

@@ -24,6 +24,19 @@ def loaded_buffers(context: Context, modifiers: Modifiers) -> tuple[Buffer, ...]
 
 def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
     """The step's scores in the unified buffer, modified; lanes after the last key hold the lowest number."""
+    return [
+        *_modified(context, modifiers, source),
+        Note(text="Lanes after the last key are excluded from the maximum, and below from the sum."),
+        _fill_tail(context, LOWEST),
+    ]
+
+
+def weights(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
+    """The step's weights, which are modified scores; lanes after the last key hold 0."""
+    return [*_modified(context, modifiers, source), _fill_tail(context, Const(0))]
+
+
+def _modified(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
     size, b = context.tile_keys, vector_buffers(context)
     arrives, widen = b.score, []
     if context.cube_dtype == "int8":
@@ -38,8 +51,6 @@ def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list
         *widen,
         *scale_scores(context),
         *(statement for each in modifiers.each for statement in _applied(context, each)),
-        Note(text="Lanes after the last key are excluded from the maximum, and below from the sum."),
-        _fill_tail(context, LOWEST),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from attndsl.expr import Const, Expr, Named
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.match.attention_pattern import Attention, Computation
@@ -27,3 +28,27 @@ class Context(Emitter):
     keys: KeySource
     values: KeySource
     continuous: bool = False
+
+    @property
+    def items_in_flight(self) -> Expr:
+        """Items whose state is kept at one time: in a continuous pipeline each may have a single tile."""
+        return self.ring if self.continuous else Const(1)
+
+    @property
+    def widens(self) -> bool:
+        """Whether vector cores widen the keys of a tile before the cube multiplies them."""
+        return self.keys.quantization is not None
+
+    @property
+    def widen_lead(self) -> Named | None:
+        """Tiles by which keys and values are widened ahead of the scores; None where they are not."""
+        if not self.widens:
+            return None
+        return self._option("widenLead", "widen_lead", "tiles by which rows are widened ahead of the scores")
+
+    @property
+    def prefetch(self) -> Named:
+        """Tiles by which the first stage of a tile runs ahead of its weighted sums."""
+        first = "rows are widened" if self.widens else "the scores run"
+        meaning = f"tiles by which {first} ahead of the weighted sums"
+        return self.inventory.constant("prefetch", self.ring - 1, meaning)

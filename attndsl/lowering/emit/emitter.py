@@ -33,7 +33,7 @@ from attndsl.lowering.emit.floor_division import floored
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import REPEAT_LANES, own_rows
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.match.schedule_options import BAND_ROWS, Schedule
 from attndsl.lowering.signature.host_scalars import HOST, length_count
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.tensor_layouts import stride_value
@@ -130,15 +130,16 @@ class Emitter:
         return self._option("ring", "ring", "workspace slots between cube and vector cores")
 
     @property
-    def prefetch(self) -> Named:
-        """Tiles by which the scores run ahead of the weighted sums."""
-        meaning = "tiles by which the scores run ahead of the weighted sums"
-        return self.inventory.constant("prefetch", self.ring - 1, meaning)
-
-    @property
     def base_n(self) -> Named:
         """Keys, or value columns, of one matrix multiply."""
         return self._option("baseN", "base_n", "keys or value columns of one matrix multiply")
+
+    @property
+    def value_n(self) -> Named:
+        """Value columns of one matrix multiply."""
+        if self.schedule.value_n == "auto":
+            return self.base_n
+        return self._option("valueN", "value_n", "value columns of one matrix multiply")
 
     @property
     def base_k(self) -> Named:
@@ -154,6 +155,11 @@ class Emitter:
     def max_rows(self) -> Named:
         """Query rows of one task, at most."""
         return self._option("maxRows", "max_rows", "query rows of one task, at most")
+
+    @property
+    def rows_per_band(self) -> Named:
+        """Query rows of a band, those that the products of a task take at once where it has more."""
+        return self.inventory.constant("rowsPerBand", BAND_ROWS, "query rows of a band of a task's rows")
 
     @property
     def rows_per_vector(self) -> Named:
@@ -185,7 +191,7 @@ class Emitter:
 
     def host(self, value: ExprLike, meaning: str = "", stem: str = "") -> Expr:
         """A number that the host knows: constants stand as they are, the rest become tiling fields."""
-        expr = self._spec_numbers(value)
+        expr = self.settled(value)
         if constant_value(expr) is not None and not any(isinstance(node, Fold) for node in expr.walk()):
             return expr
         known = next((field for field in self.inventory.fields if field.value.same(expr)), None)
@@ -225,9 +231,9 @@ class Emitter:
                 return None
             return self.host(node)
 
-        return self._spec_numbers(value).mapped(change)
+        return self.settled(value).mapped(change)
 
-    def _spec_numbers(self, value: ExprLike) -> Expr:
+    def settled(self, value: ExprLike) -> Expr:
         """A spec expression settled, and of the same value in C++."""
         floats = dict.fromkeys(self.signature.float_params, ANYTHING)
         return floored(self.signature.settled(as_expr(value)), {**self.signature.ranges, **floats})

@@ -2,38 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from attndsl.expr import Const, Expr, ExprLike, product
+from attndsl.expr import Const, Expr, ExprLike, Symbol, product
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.stored_inputs import stored_plain
+from attndsl.lowering.signature.looked_up_rows import row_of
+from attndsl.tile.naming import camel
+
+Term = tuple[Expr, Expr]
+"""An index, and the elements between neighbours along it."""
+_AXES = {"b": "B", "n": "N", "i": "Q"}
 
 
-def pitches(emit: Emitter, node: nodes.Lookup) -> tuple[Expr, ...]:
-    """Elements between neighbours along each dimension of an indexed tensor.
+def terms(emit: Emitter, node: nodes.Lookup) -> tuple[Term, ...]:
+    """The index of each dimension of an indexed tensor, with the elements between neighbours.
 
     Raises:
         NotLowered: its layout is not known when the kernel is made.
     """
+    tensor, shape = stored_plain(node.source), _shape(emit, node)
+    return tuple(
+        (
+            part,
+            emit.host(
+                product(shape[axis + 1 :]),
+                f"elements between neighbours of {tensor.name} along dimension {axis}",
+                stem=f"{tensor.name}Pitch{axis}",
+            ),
+        )
+        for axis, part in enumerate(node.index)
+    )
+
+
+def row_terms(emit: Emitter, node: nodes.Lookup) -> tuple[Term, ...]:
+    """Those of a row of keys, the last dimension.
+
+    Rows told apart by batch row, head and query alone have a tiling field for each: an index that the layout
+    lacks, where all batch rows or heads have the same rows, has the stride 0 in the call. So all such layouts
+    are one program.
+
+    Raises:
+        As :func:`terms`.
+    """
+    tensor, own = stored_plain(node.source), row_of(node)
+    indices = emit.signature.row_indices.get(tensor.name)
+    if own is None or indices is None:
+        return terms(emit, node)[:-1]
+    return tuple(_row_terms(emit, node, tensor.name, dict(zip(own, _row_pitches(emit, node), strict=True))))
+
+
+def _row_terms(emit: Emitter, node: nodes.Lookup, tensor: str, known: Mapping[str, Expr]) -> Iterator[Term]:
+    for index in emit.signature.row_indices[tensor]:
+        axis, value = _AXES[index], emit.settled(known.get(index, Const(0)))
+        meaning = f"elements between neighbours of {tensor} along {axis}; 0: all have the same"
+        yield Symbol(index), emit.inventory.field(f"{camel(tensor)}Stride{axis}", value, meaning)
+
+
+def _row_pitches(emit: Emitter, node: nodes.Lookup) -> tuple[Expr, ...]:
+    shape = _shape(emit, node)
+    return tuple(product(shape[axis + 1 :]) for axis in range(len(shape) - 1))
+
+
+def _shape(emit: Emitter, node: nodes.Lookup) -> tuple[Expr, ...]:
     tensor = stored_plain(node.source)
     shapes = [each for each in emit.signature.layouts[tensor.name].shapes if len(each) == len(node.index)]
     if len(shapes) != 1:
         raise NotLowered(f"{tensor.name} in any of {len(shapes)} layouts", node.where)
-    return tuple(
-        emit.host(
-            product(shapes[0][axis + 1 :]),
-            f"elements between neighbours of {tensor.name} along dimension {axis}",
-            stem=f"{tensor.name}Pitch{axis}",
-        )
-        for axis in range(len(node.index))
-    )
+    return shapes[0]
 
 
-def element(emit: Emitter, node: nodes.Lookup, indices: Mapping[str, ExprLike]) -> Expr:
-    """The element that a lookup reads, counted from the start of its tensor."""
-    found: Expr = Const(0)
-    for part, pitch in zip(node.index, pitches(emit, node), strict=True):
-        found = found + emit.in_kernel(part, indices) * pitch
-    return found
+def element(emit: Emitter, found: tuple[Term, ...], indices: Mapping[str, ExprLike]) -> Expr:
+    """The element at these terms, counted from the start of the tensor."""
+    total: Expr = Const(0)
+    for part, pitch in found:
+        total = total + emit.in_kernel(part, indices) * pitch
+    return total

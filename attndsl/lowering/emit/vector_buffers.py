@@ -57,5 +57,11 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
         row_sum=ub("rowSum", "float32", flight, "running sum of each row, of items in flight"),
         rescale=ub("rescale", "float32", flight, "exp(old max - new max) of the tiles in flight"),
         accumulator=ub("accumulator", "float32", rows * padded_size, "running weighted sum of each row"),
-        partial=ub("partial", "float32", step * padded_size, "weighted sum of one tile or split", slots),
+        partial=ub(
+            "partial",
+            "float32",
+            step * padded_size,
+            "weighted sum of one tile or split",
+            emit.schedule.result_slots,
+        ),
     )

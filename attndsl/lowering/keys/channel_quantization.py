@@ -14,10 +14,9 @@ from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import KV_HEAD, LANES, REPEAT_LANES
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.match.stored_inputs import stored_in
-from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Convert, FillLanes, LoadRows
-from attndsl.tile.statements import Alloc, If, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, If, Statement, seq
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,68 +38,40 @@ class ChannelQuantization:
 
     def lanes(self, emit: Emitter) -> int:
         """Lanes of a row in fp32: channels padded to whole repeats."""
-        padded_size = (
-            emit.signature.padded_head_size if self.role == "key" else emit.signature.padded_value_size
-        )
-        return -(-padded_size // LANES) * LANES
+        return -(-self._padded_size(emit) // LANES) * LANES
 
     def wide(self, emit: Emitter, name: str) -> Buffer:
         """The scale or the offset, ``name``, in fp32."""
         meaning = f"{name} of each channel of {self.role}s, in fp32"
         return emit.in_ub(f"{self.role}{name.capitalize()}", "float32", self.lanes(emit), meaning)
 
-    def buffers(self, emit: Emitter) -> tuple[Buffer, ...]:
-        """Scale and offset as they are stored, and in fp32."""
-        names = [name for name, _ in self._present()]
-        return tuple(buffer for name in names for buffer in (self._narrow(emit, name), self.wide(emit, name)))
+    def with_factors(self, emit: Emitter, body: Sequence[Statement]) -> Statement:
+        """``body``, scale and offset of the task's head in fp32 in the unified buffer while it lasts."""
+        loads = [self._loaded(emit, node, self.wide(emit, name)) for name, node in self._present()]
+        wide = tuple(self.wide(emit, name) for name, _ in self._present())
+        return Alloc(buffers=wide, body=seq(*loads, *body))
 
-    def loads(self, emit: Emitter) -> list[Statement]:
-        """Scale and offset of the task's head, as they are stored."""
-        channels = self.channels(emit)
-        return [_load(emit, node, self._narrow(emit, name), channels) for name, node in self._present()]
-
-    def widened(self, emit: Emitter) -> list[Statement]:
-        """The same in fp32, zeros after the channels."""
-        found: list[Statement] = []
-        for name, _ in self._present():
-            narrow, wide = self._narrow(emit, name), self.wide(emit, name)
-            found += [
-                Convert(dst=whole(wide, 0, narrow.elements), src=whole(narrow), mode="CAST_NONE"),
-                zero_tail(wide, Const(1), self.channels(emit), self.lanes(emit)),
-            ]
-        return found
+    def _loaded(self, emit: Emitter, node: nodes.Node, wide: Buffer) -> Statement:
+        """Numbers of channels, zeros after the last."""
+        size, channels, narrow = self._padded_size(emit), self.channels(emit), self._narrow(emit)
+        load = _load(emit, node, narrow, channels)
+        widen = Convert(dst=whole(wide, 0, size), src=whole(narrow, 0, size), mode="CAST_NONE")
+        zeros = zero_tail(wide, Const(1), channels, self.lanes(emit))
+        return Alloc(buffers=(narrow,), body=seq(load, widen, zeros))
 
     def _present(self) -> Iterator[tuple[str, nodes.Node]]:
         yield "scale", self.scale
         if self.offset is not None:
             yield "offset", self.offset
 
-    def _narrow(self, emit: Emitter, name: str) -> Buffer:
-        padded_size = (
-            emit.signature.padded_head_size if self.role == "key" else emit.signature.padded_value_size
-        )
-        meaning = f"{name} of each channel of {self.role}s"
-        return emit.in_ub(f"{self.role}{name.capitalize()}Io", emit.dtype, padded_size, meaning)
+    def _padded_size(self, emit: Emitter) -> int:
+        signature = emit.signature
+        return signature.padded_head_size if self.role == "key" else signature.padded_value_size
 
-
-def with_quantization(
-    emit: Emitter, quantizations: Sequence[ChannelQuantization], body: Statement
-) -> Statement:
-    """An item's ``body``, scale and offset of its keys and values in the unified buffer while it lasts."""
-    if not quantizations:
-        return body
-    steps = [load for each in quantizations for load in each.loads(emit)]
-    steps += [step for each in quantizations for step in each.widened(emit)]
-    load = Stage(
-        name=emit.label("LoadFactors"),
-        part=emit.suffix,
-        core=Core.AIV,
-        doc="Scale and offset of each channel of the head's keys and values.",
-        body=seq(*steps),
-        where=quantizations[0].scale.where,
-    )
-    buffers = tuple(buffer for each in quantizations for buffer in each.buffers(emit))
-    return Alloc(buffers=buffers, body=seq(load, body))
+    def _narrow(self, emit: Emitter) -> Buffer:
+        """Scales and offsets as they are stored; they take turns, as event ids are few."""
+        widest = max(emit.signature.padded_head_size, emit.signature.padded_value_size)
+        return emit.in_ub("channelNumbers", emit.dtype, widest, "scale or offset of each channel")
 
 
 def zero_tail(buffer: Buffer, rows: Expr, channels: Expr, lanes: int) -> Statement:

@@ -2,7 +2,8 @@
 
 Bytes become bits, with which every query row selects. A mask over (B, T) hides the same keys from all rows:
 its bits are made once a tile. One with a row for each query position, shared by its heads, is loaded with
-each vector step: the rows of the step's positions once, however many heads stand at each.
+each vector step: the rows of the step's positions once, however many heads stand at each. Of masks with
+other axes each row of the step has its own. What hides may be the zeros as well as the others.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from attndsl.lowering.emit.loop_scalars import (
     CHUNK,
     FIRST_KEY,
     FIRST_QUERY,
+    HEAD,
     HEADS,
     KEYS,
     R0,
@@ -27,13 +29,13 @@ from attndsl.lowering.emit.loop_scalars import (
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POSITIONS
+from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POSITIONS, OF_ROWS
 from attndsl.lowering.masks.mask_kind import MaskKind
 from attndsl.tile.buffers import Buffer, Region
-from attndsl.tile.instructions import CompareWithScalar, Convert, LoadRows, SelectOrScalar
+from attndsl.tile.instructions import CompareWithScalar, Convert, Fill, LoadRows, SelectOrScalar
 from attndsl.tile.instructions.units import repeat_elements
 from attndsl.tile.naming import camel
-from attndsl.tile.statements import For, Seq, Statement, seq
+from attndsl.tile.statements import For, If, Seq, Statement, seq
 
 _ROW, _POSITION = Symbol("row"), Symbol("position")
 _HALF_REPEAT = repeat_elements("float16")
@@ -46,14 +48,22 @@ def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
     Raises:
         NotLowered: no rule covers the axes of the mask.
     """
-    mask = node.condition
-    assert isinstance(mask, nodes.Input)
+    mask = _stored(node)
+    assert mask is not None
     if mask.axes in OF_ALL_ROWS:
         return _of_all_rows(context, node, mask)
-    if mask.axes in OF_POSITIONS:
-        return _of_queries(context, node, mask)
-    what = f"a mask in bytes over ({', '.join(mask.axes)}), {mask.name},"
-    raise NotLowered(what, node.where, f"masks in bytes are over {BYTE_MASK_AXES}")
+    if mask.axes in OF_POSITIONS and not context.rows.one_position:
+        return _of_positions(context, node, mask)
+    if not OF_ROWS.issuperset(mask.axes):
+        what = f"a mask in bytes over ({', '.join(mask.axes)}), {mask.name},"
+        raise NotLowered(what, node.where, f"masks in bytes are over {BYTE_MASK_AXES}")
+    return _of_rows(context, node, mask) if "T" in mask.axes else _of_whole_rows(context, node, mask)
+
+
+def _stored(node: nodes.Replace) -> nodes.Input | None:
+    """The mask as it is stored, or None of other conditions."""
+    mask = node.condition.source if isinstance(node.condition, nodes.Opposite) else node.condition
+    return mask if isinstance(mask, nodes.Input) else None
 
 
 def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
@@ -76,12 +86,55 @@ def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Mo
     )
 
 
-def _of_queries(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
-    """A row for each query position; of only one position there is nothing to tell apart."""
-    if context.rows.one_position:
-        what = f"a mask in bytes with rows of queries, {mask.name}, where each batch row has one query,"
-        raise NotLowered(what, node.where, "declare it without the axis Q")
-    return _of_positions(context, node, mask)
+def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
+    """A row of bytes for each row of a step, as of a mask that differs by head: loaded with the step."""
+    pitch = context.tile_lanes(_BITS_BLOCK)
+    work = _buffers(context, mask, pitch, context.rows_per_step)
+    score, value = vector_buffers(context).score, Const(float(node.value))
+
+    def load_rows(context: Context) -> list[Statement]:
+        def load(row: Expr) -> Statement:
+            source = context.gm(mask.name, _row_of(context, mask) + FIRST_KEY, 1, KEYS)
+            return LoadRows(dst=work.loaded.region(row * pitch, 1, KEYS), src=source, where=node.where)
+
+        return [context.rows.each_row(load, (work.loaded,))]
+
+    def apply(context: Context) -> list[Statement]:
+        bits = work.keep.region(_ROW * (pitch // 8), 1, pitch // 8)
+        lanes = whole(score, _ROW * context.tile_keys, round_up(KEYS, REPEAT_LANES))
+        pick = SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)
+        one = seq(*_to_bits(node, work, _ROW * pitch, bits).body, pick)
+        return [For(var=_ROW, end=CHUNK, body=one, disjoint=(score, work.keep), runs=True)]
+
+    return Modifier(
+        title=_title(node, mask),
+        source=mask.name,
+        row_loads=(work.loaded,),
+        scratch=(work.wide, work.keep),
+        load_rows=load_rows,
+        apply=apply,
+    )
+
+
+def _of_whole_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
+    """A mask without columns: one byte decides on all keys of a row."""
+    score, value = vector_buffers(context).score, Const(float(node.value))
+
+    def hide(row: Expr) -> Statement:
+        byte = context.parameter(mask.name).at(_row_of(context, mask))
+        lanes = whole(score, row * context.tile_keys, round_up(KEYS, REPEAT_LANES))
+        hidden = byte == 0 if isinstance(node.condition, nodes.Opposite) else byte != 0
+        return If(condition=hidden, then=seq(Fill(dst=lanes, value=value, where=node.where)))
+
+    return Modifier(
+        title=_title(node, mask),
+        apply=lambda context: [context.rows.each_row(hide, (score,))],
+    )
+
+
+def _row_of(context: Context, mask: nodes.Input) -> Expr:
+    """Elements from the start of a mask to the row of the running row's head and position."""
+    return context.rows.offset(context, mask.name, HEAD, context.rows.indices()["i"])
 
 
 def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
@@ -143,16 +196,18 @@ def _buffers(context: Context, mask: nodes.Input, lanes: Expr, positions: Expr |
 
 
 def _title(node: nodes.Replace, mask: nodes.Input) -> str:
-    return f"score = {node.value:g} where {mask.name} hides the key  ({node.where})"
+    what = "does not show" if isinstance(node.condition, nodes.Opposite) else "hides"
+    return f"score = {node.value:g} where {mask.name} {what} the key  ({node.where})"
 
 
 def _to_bits(node: nodes.Replace, work: _Buffers, begin: Expr, bits: Region) -> Seq:
     """The bits of the mask that was loaded to ``begin``."""
     half = whole(work.wide, 0, round_up(KEYS, _HALF_REPEAT))
     loaded = whole(work.loaded, begin, KEYS)
+    kept = "NE" if isinstance(node.condition, nodes.Opposite) else "EQ"
     return seq(
         Convert(dst=whole(work.wide, 0, KEYS), src=loaded, mode="CAST_NONE", where=node.where),
-        CompareWithScalar(dst=bits, src=half, scalar=Const(0), mode="EQ", where=node.where),
+        CompareWithScalar(dst=bits, src=half, scalar=Const(0), mode=kept, where=node.where),
     )
 
 
@@ -166,7 +221,7 @@ def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
 
 BYTE_MASK = MaskKind(
     name="a mask in bytes",
-    form=f"a mask in bytes with a column for each key, over {BYTE_MASK_AXES}",
-    matches=lambda node, known: isinstance(node.condition, nodes.Input),
+    form=f"a mask in bytes over {BYTE_MASK_AXES}",
+    matches=lambda node, known: _stored(node) is not None,
     lower=_from_bytes,
 )

@@ -6,9 +6,12 @@ attention hide from all rows of a task is skipped.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attndsl.expr import Expr, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.masks.hidden_values import vanishing_masks
 from attndsl.lowering.masks.interval_bounds import extreme, over_task
 from attndsl.lowering.masks.mask_kind import KnownNumbers, known_numbers
 from attndsl.lowering.masks.mask_rules import mask_kind
@@ -16,23 +19,32 @@ from attndsl.lowering.masks.visible_interval import Interval
 from attndsl.lowering.match.schedule_options import GRANULE
 
 
-def hidden_keys(modifiers: tuple[nodes.Node, ...], known: KnownNumbers | None = None) -> tuple[Interval, ...]:
+def hidden_keys(
+    modifiers: tuple[nodes.Node, ...], known: KnownNumbers | None = None, *, softmax: bool = True
+) -> tuple[Interval, ...]:
     """The intervals that masks show, where nothing but hiding acts on the scores after them.
 
     What such a mask hides has no weight. Masks that hide (put -inf) commute, whatever their conditions are.
 
     Args:
+        modifiers: what is done to the scores.
         known: what is known of the numbers in conditions; nothing if None.
+        softmax: whether the weights are a softmax of the modified scores, or these themselves.
     """
     found: list[Interval] = []
     known = known or KnownNumbers()
-    for node in reversed(modifiers):
-        if not isinstance(node, nodes.Replace) or node.value != float("-inf"):
-            break
+    for node in _hiding(modifiers) if softmax else vanishing_masks(modifiers):
         interval = mask_kind(node, known).visible(node, known)
         if interval is not None:
             found.append(interval)
     return tuple(found)
+
+
+def _hiding(modifiers: tuple[nodes.Node, ...]) -> Iterator[nodes.Replace]:
+    for node in reversed(modifiers):
+        if not isinstance(node, nodes.Replace) or node.value != float("-inf"):
+            break
+        yield node
 
 
 def first_visible(context: Context) -> Expr | None:
@@ -52,4 +64,6 @@ def begins_late(context: Context) -> bool:
 
 
 def _intervals(context: Context) -> tuple[Interval, ...]:
-    return hidden_keys(context.attention.modifiers, known_numbers(context))
+    attention = context.attention
+    softmax = attention.softmax is not None
+    return hidden_keys(attention.modifiers, known_numbers(context), softmax=softmax)

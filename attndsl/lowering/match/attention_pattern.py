@@ -1,6 +1,6 @@
 """Recognizing the structure that the lowering rules cover: attention over one or more key sources.
 
-    attention   softmax(modifiers(query . keys^T)) . values
+    attention   softmax(modifiers(query . keys^T)) . values, or modifiers(query . keys^T) . values
     output      epilogue(attention), or epilogue(log-sum-exp merge of several attentions)
 
 Beside it stand results made of the same probabilities: row statistics, and a selection of key blocks. Every
@@ -22,13 +22,18 @@ from attndsl.lowering.errors import NotLowered
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """One softmax over one key source; ``modifiers`` act on the scores in this order."""
+    """One softmax over one key source; ``modifiers`` act on the scores in this order.
+
+    ``softmax``: None where the weights are what the modifiers make of the scores. ``weights``: the node that
+    values are multiplied with.
+    """
 
     query: nodes.Node
     keys: nodes.Rows
     values: nodes.Rows
     modifiers: tuple[nodes.Node, ...]
-    softmax: nodes.Softmax
+    weights: nodes.Node
+    softmax: nodes.Softmax | None
     requantize: nodes.BlockRequantize | None
     where: SourceLine
 
@@ -40,7 +45,7 @@ class Computation:
     Attributes:
         attentions: the parts of a log-sum-exp merge, or the only one.
         epilogue: operations on result rows, in this order.
-        statistics: results that are row maxima or sums.
+        statistics: results that are functions of row maxima and sums.
         selection: the result that names the key blocks that matter most.
     """
 
@@ -61,7 +66,7 @@ def recognize(outputs: tuple[nodes.Output, ...]) -> Computation:
     statistics: list[nodes.Output] = []
     selection: nodes.Output | None = None
     for output in outputs:
-        if _is_statistic(output.source):
+        if has_statistics(output.source) and not has_weighted_sum(output.source):
             statistics.append(output)
         elif isinstance(output.source, nodes.TopK) and selection is None:
             selection = output
@@ -75,7 +80,7 @@ def recognize(outputs: tuple[nodes.Output, ...]) -> Computation:
     parts = core.parts if isinstance(core, nodes.LogSumExpMerge) else (core,)
     attentions = tuple(_attention(_expect(part, nodes.WeightedSum)) for part in parts)
     found = Computation(attentions, epilogue, main, tuple(statistics), selection)
-    _check_shared_softmax(found)
+    _check_shared_softmax(found, core)
     return found
 
 
@@ -87,6 +92,11 @@ def has_scores(node: nodes.Node) -> bool:
 def has_weighted_sum(node: nodes.Node) -> bool:
     """Whether a value is a function of an attention's result."""
     return nodes.WeightedSum in _ends_below(node)
+
+
+def has_statistics(node: nodes.Node) -> bool:
+    """Whether a value is a function of row maxima or sums."""
+    return any(isinstance(each, _STATISTICS) for each in node.walk())
 
 
 def score_operand(node: nodes.Node) -> nodes.Node:
@@ -104,33 +114,41 @@ def _attention(weighted: nodes.WeightedSum) -> Attention:
     weights, requantize = weighted.weights, None
     if isinstance(weights, nodes.BlockRequantize):
         requantize, weights = weights, weights.source
-    softmax = _expect(weights, nodes.Softmax)
-    modifiers, scores = _unwind(softmax.scores, _to_scores)
+    softmax = weights if isinstance(weights, nodes.Softmax) else None
+    modifiers, scores = _unwind(weights if softmax is None else softmax.scores, _to_scores)
     return Attention(
         query=_expect(scores, nodes.Scores).query,
         keys=_expect(scores, nodes.Scores).keys,
         values=weighted.values,
         modifiers=modifiers,
+        weights=weighted.weights,
         softmax=softmax,
         requantize=requantize,
         where=weighted.where,
     )
 
 
-def _is_statistic(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Repeat) and isinstance(node.source, nodes.RowMax | nodes.RowSum)
-
-
-def _check_shared_softmax(found: Computation) -> None:
-    """Statistics and selection come from the probabilities of the only attention."""
-    for output in (*found.statistics, *((found.selection,) if found.selection else ())):
-        softmaxes = {id(node) for node in output.walk() if isinstance(node, nodes.Softmax)}
-        if len(found.attentions) > 1 or softmaxes != {id(found.attentions[0].softmax)}:
-            raise NotLowered(f"output '{output.name}' of other probabilities", output.where)
+def _check_shared_softmax(found: Computation, core: nodes.Node) -> None:
+    """Row statistics are those of the whole result, a selection those of the only attention."""
+    if found.selection is not None:
+        softmaxes = {node for node in found.selection.walk() if isinstance(node, nodes.Softmax)}
+        if len(found.attentions) > 1 or softmaxes != {found.attentions[0].softmax}:
+            raise NotLowered(f"output '{found.selection.name}' of other probabilities", found.selection.where)
+    own = {core, *(each.softmax for each in found.attentions if len(found.attentions) == 1)}
+    for output in (found.output, *found.statistics):
+        for node in output.walk():
+            if isinstance(node, _STATISTICS) and node.softmax not in own:
+                raise NotLowered(
+                    f"row statistics of other probabilities than those of '{found.output.name}'",
+                    node.where,
+                    "a kernel has those of its result: of attend.softmax(...) that it is made of, of several "
+                    "parts those of their merge, as in m = attend.merge(...), m.lse",
+                )
 
 
 _SCORES = (nodes.Scores,)
 _SUMS = (nodes.WeightedSum, nodes.LogSumExpMerge)
+_STATISTICS = (nodes.RowMax, nodes.RowSum)
 _Step = tuple[nodes.Node | None, int]
 """What a node is a function of next, on the way down to the first of some types, and how many such steps
 there are; of a node of these types nothing, and 0."""
@@ -138,7 +156,12 @@ there are; of a node of these types nothing, and 0."""
 
 @kept_upwards(nodes.Node.operands)
 def _ends_below(node: nodes.Node) -> frozenset[type[nodes.Node]]:
-    """The types among those that chains end in that are found in a node, or below it."""
+    """The types among those that chains end in that are found in a node, or below it.
+
+    A row statistic is a number of its row, whatever it was computed from.
+    """
+    if isinstance(node, _STATISTICS):
+        return frozenset()
     own = {kind for kind in (*_SCORES, *_SUMS) if isinstance(node, kind)}
     return frozenset(own).union(*(_ends_below(operand) for operand in node.operands()))
 

@@ -36,8 +36,6 @@ def _tiles(computation: Computation) -> Iterator[RequiredOption]:
 
 def _unsplit(computation: Computation) -> Iterator[RequiredOption]:
     """What needs the final maximum and sum of a row, or its maximum so far, needs its keys in one item."""
-    for output in computation.statistics:
-        yield RequiredOption("split_kv", 1, "row statistics are of all keys", output.where)
     if computation.selection is not None:
         where = computation.selection.where
         yield RequiredOption("split_kv", 1, "a selection needs probabilities under all keys", where)

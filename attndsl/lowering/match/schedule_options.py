@@ -30,15 +30,28 @@ class Schedule:
 
     Attributes:
         tile_k: keys of one score tile, the unit of the cube/vector exchange.
-        ring: workspace slots between cube and vector cores; the cube runs ``ring - 1`` tiles ahead.
+        ring: workspace slots between cube and vector cores; the first stage of a tile runs ``ring - 1``
+            tiles ahead of the last.
         rows: score rows one vector step works on.
         base_n: keys (or value columns) of one matrix multiply.
         base_k: depth of one matrix multiply.
         slots: slots of each unified-buffer load and store buffer (2: double buffering).
+        result_slots: the same for buffers of weighted sums, results, partials and their merge.
+        widen_lead: tiles by which quantized keys and values are widened ahead of the scores.
         max_rows: query rows of one task, the query heads that share a key/value head; above 128 in bands of
             128 rows, which read keys and values from L1.
-        split_kv: parts the keys of a row are split into, or "auto": as many as idle cores allow.
+        split_kv: parts the keys of a row are split into; "idle": as many as idle cores allow; "even": also
+            two or three if that evens out the cores; "auto": "even" with one query position a batch row,
+            else "idle".
         cores: blocks to launch at most, or "auto": all cores of the device.
+        value_n: value columns of one matrix multiply, or "auto": ``base_n``.
+        query_slots: slots of query rows in L1, or "auto": two in a continuous pipeline.
+        value_slots: slots of values in L1, or "auto": two for tasks of one band of rows.
+        task_rows: "even": the host gives tasks one band of rows where that evens out the cores; "most": as
+            many rows as ``max_rows`` allows.
+        pipeline: "continuous" from one item to the next, "drained" at the end of each item, or "auto":
+            continuous where the state of an item is scalars and row statistics.
+        item_order: which items follow each other, those of one split or those of one task: "splits", "tasks".
     """
 
     tile_k: int = 512
@@ -47,14 +60,27 @@ class Schedule:
     base_n: int = 128
     base_k: int = 128
     slots: int = 2
+    result_slots: int = 2
+    widen_lead: int = 1
     max_rows: int = BAND_ROWS
     split_kv: int | str = "auto"
     cores: int | str = "auto"
+    value_n: int | str = "auto"
+    query_slots: int | str = "auto"
+    value_slots: int | str = "auto"
+    task_rows: str = "even"
+    pipeline: str = "auto"
+    item_order: str = "splits"
 
     @property
     def prefetch_distance(self) -> int:
-        """Tiles by which the scores run ahead of the weighted sums, the prefetch distance."""
+        """Tiles by which the first stage of a tile runs ahead of the weighted sums."""
         return self.ring - 1
+
+    @property
+    def columns(self) -> int:
+        """Value columns of one matrix multiply."""
+        return self.base_n if isinstance(self.value_n, str) else self.value_n
 
     def rows_per_core(self, architecture: Architecture) -> int:
         """Rows of a task that one vector core has."""
@@ -62,27 +88,38 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Range:
-    low: int
-    high: int
+class Legal:
+    """The legal values of an option: a range of integers, words, or both; ``high`` 0: words alone."""
+
+    low: int = 0
+    high: int = 0
     multiple: int = 1
-    auto: bool = False
+    words: tuple[str, ...] = ()
 
     def text(self) -> str:
-        multiple = f", a multiple of {self.multiple}" if self.multiple > 1 else ""
-        return f"an integer from {self.low} to {self.high}{multiple}" + (' or "auto"' if self.auto else "")
+        """The values, as they end "must be"."""
+        words = [f'"{word}"' for word in self.words]
+        if self.high:
+            multiple = f", a multiple of {self.multiple}" if self.multiple > 1 else ""
+            words.insert(0, f"an integer from {self.low} to {self.high}{multiple}")
+        return " or ".join(words)
 
-    def nearest(self, value: object) -> int:
+    def nearest(self, value: object) -> int | str:
+        """The legal value nearest to another one; if none is near, the lowest integer or the first word."""
+        words = difflib.get_close_matches(value, self.words, n=1) if isinstance(value, str) else []
+        if words or not self.high:
+            return words[0] if words else self.words[0]
         if not isinstance(value, int):
             return self.low
         rounded = round(value / self.multiple) * self.multiple
         return min(max(rounded, self.low), self.high)
 
     def holds(self, value: object) -> bool:
-        if self.auto and value == "auto":
-            return True
+        """Whether a value is legal."""
+        if isinstance(value, str):
+            return value in self.words
         plain = isinstance(value, int) and not isinstance(value, bool)
-        return plain and self.nearest(value) == value
+        return plain and bool(self.high) and self.nearest(value) == value
 
 
 _KEYS = 64
@@ -92,24 +129,35 @@ _STEP = 8
 """Rows of a vector step are a multiple of this."""
 _LEAST_DEPTH = 64
 _LEAST_ROWS = 64
-_RANGES = {
-    "ring": _Range(2, 8),
-    "rows": _Range(_STEP, 64, _STEP),
-    "base_n": _Range(16, 256, 16),
-    "base_k": _Range(16, 256, 16),
-    "slots": _Range(1, 2),
-    "max_rows": _Range(16, 256, 16),
-    "split_kv": _Range(1, 4096, auto=True),
+_AUTO = ("auto",)
+_LEGAL = {
+    "ring": Legal(2, 8),
+    "rows": Legal(_STEP, 64, _STEP),
+    "base_n": Legal(16, 256, 16),
+    "base_k": Legal(16, 256, 16),
+    "slots": Legal(1, 2),
+    "result_slots": Legal(1, 2),
+    "widen_lead": Legal(0, 6),
+    "max_rows": Legal(16, 256, 16),
+    "split_kv": Legal(1, 4096, words=("auto", "idle", "even")),
+    "value_n": Legal(16, 256, 16, _AUTO),
+    "query_slots": Legal(1, 2, words=_AUTO),
+    "value_slots": Legal(1, 2, words=_AUTO),
+    "task_rows": Legal(words=("even", "most")),
+    "pipeline": Legal(words=("auto", "continuous", "drained")),
+    "item_order": Legal(words=("splits", "tasks")),
 }
+ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
+"""Options without a constant that a schedule header tells even if nobody asked for another value."""
 
 
-def _ranges(device: Device) -> dict[str, _Range]:
+def legal_values(device: Device) -> dict[str, Legal]:
     """What an author may state, for a device; row pitches of a score tile are repeat strides of fp32 rows."""
     most_keys = device.architecture.max_repeat_stride * block_elements("float32") // _KEYS * _KEYS
     return {
-        "tile_k": _Range(_KEYS, most_keys, _KEYS),
-        **_RANGES,
-        "cores": _Range(1, device.aic, auto=True),
+        "tile_k": Legal(_KEYS, most_keys, _KEYS),
+        **_LEGAL,
+        "cores": Legal(1, device.aic, words=_AUTO),
     }
 
 
@@ -127,7 +175,7 @@ def resolve(
     Raises:
         UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
     """
-    ranges = _ranges(device)
+    ranges = legal_values(device)
     for name, value in choices.items():
         where = (lines or {}).get(name, UNKNOWN_LINE)
         if name not in ranges:
@@ -147,12 +195,30 @@ def resolve(
         line = (lines or {}).get("rows" if "rows" in choices else "max_rows", UNKNOWN_LINE)
         text = f"a divisor of max_rows / {vectors} = {per_core}, the rows of one vector core"
         raise IllegalScheduleValue("rows", schedule.rows, text, closest, line)
-    return schedule
+    return _with_lead(_with_result_slots(schedule, choices), choices, lines or {})
+
+
+def _with_result_slots(schedule: Schedule, choices: Mapping[str, object]) -> Schedule:
+    """As many as other buffers have, unless stated."""
+    return schedule if "result_slots" in choices else replace(schedule, result_slots=schedule.slots)
+
+
+def _with_lead(
+    schedule: Schedule, choices: Mapping[str, object], lines: Mapping[str, SourceLine]
+) -> Schedule:
+    """The scores of a tile run ahead of its weighted sums, however far it was widened ahead of them."""
+    most = schedule.ring - 2
+    if schedule.widen_lead <= most:
+        return schedule
+    if "widen_lead" not in choices:
+        return replace(schedule, widen_lead=most)
+    line = lines.get("widen_lead", UNKNOWN_LINE)
+    raise IllegalScheduleValue("widen_lead", schedule.widen_lead, f"at most ring - 2 = {most}", most, line)
 
 
 def limits_of(options: Mapping[str, Named], device: Device) -> Iterator[tuple[Expr, str]]:
     """What :func:`resolve` asks of options, as conditions on the constants that stand for them."""
-    for name, bounds in _ranges(device).items():
+    for name, bounds in legal_values(device).items():
         value = options.get(name)
         if value is None:
             continue
@@ -164,11 +230,13 @@ def limits_of(options: Mapping[str, Named], device: Device) -> Iterator[tuple[Ex
         vectors = device.architecture.aiv_per_aic
         text = "rows divides the rows of a vector core"
         yield (options["max_rows"] // vectors % options["rows"]) == 0, text
+    if "widen_lead" in options:
+        yield options["widen_lead"] + 2 <= options["ring"], "scores run ahead of weighted sums"
 
 
 def multiple_of(option: str, device: Device) -> int:
     """What every legal value of an option is a multiple of."""
-    return _ranges(device)[option].multiple
+    return legal_values(device)[option].multiple
 
 
 def smaller(
@@ -181,8 +249,9 @@ def smaller(
     badly. Smaller tiles cost more exchanges between the cores, a single slot costs the overlap of copies and
     computation, and still fewer rows a task come last.
     """
-    may = {name for name in _RANGES.keys() | {"tile_k"} if name not in stated}
-    if "base_k" in may and schedule.base_n * schedule.base_k > _WIDE and schedule.base_k > _LEAST_DEPTH:
+    may = {name for name in _LEGAL.keys() | {"tile_k"} if name not in stated}
+    widest = max(schedule.base_n, schedule.columns)
+    if "base_k" in may and widest * schedule.base_k > _WIDE and schedule.base_k > _LEAST_DEPTH:
         return replace(schedule, base_k=schedule.base_k // 2 // 16 * 16)
     fewer = _with_fewer_rows(schedule, may, architecture)
     if fewer is not None and fewer.max_rows >= BAND_ROWS:
@@ -195,10 +264,23 @@ def smaller(
     if may_shrink and schedule.tile_k > 128:
         return replace(schedule, tile_k=schedule.tile_k // 2)
     if "slots" in may and schedule.slots > 1:
-        return replace(schedule, slots=1)
+        return replace(schedule, slots=1, result_slots=1 if "result_slots" in may else schedule.result_slots)
     if may_shrink:
         return replace(schedule, tile_k=schedule.tile_k // 2)
     return fewer
+
+
+def with_fewer_events(
+    schedule: Schedule, stated: Mapping[str, object], architecture: Architecture
+) -> Schedule | None:
+    """The next schedule to try when a pipe pair has too few event ids: each slot of a buffer takes one.
+
+    Buffers of results lose their second slot first: most are used once an item, others once a tile.
+    """
+    for name in ("result_slots", "slots"):
+        if name not in stated and getattr(schedule, name) > 1:
+            return replace(schedule, **{name: 1})  # type: ignore[arg-type]
+    return smaller(schedule, stated, architecture)
 
 
 def _with_fewer_rows(schedule: Schedule, may: Set[str], architecture: Architecture) -> Schedule | None:
@@ -213,21 +295,29 @@ def _with_fewer_rows(schedule: Schedule, may: Set[str], architecture: Architectu
 
 
 def describe(
-    schedule: Schedule, stated: Mapping[str, object], required: Sequence[RequiredOption] = ()
+    schedule: Schedule,
+    stated: Mapping[str, object],
+    required: Sequence[RequiredOption] = (),
+    chosen: Mapping[str, str] | None = None,
 ) -> str:
     """The schedule as text, one option a line, with who chose it."""
-    values, found = asdict(schedule), reasons(schedule, stated, required)
+    values, found = asdict(schedule), reasons(schedule, stated, required, chosen)
     width = max(len(field.name) for field in fields(schedule))
     return "\n".join(f"  {name:<{width}}  {value!s:<6} {found[name]}" for name, value in values.items())
 
 
 def reasons(
-    schedule: Schedule, stated: Mapping[str, object], required: Sequence[RequiredOption] = ()
+    schedule: Schedule,
+    stated: Mapping[str, object],
+    required: Sequence[RequiredOption] = (),
+    chosen: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Who chose each option: ``default``, ``spec``, or why the computation needs it."""
-    needed, found = {choice.name: choice for choice in required}, dict[str, str]()
+    """Who chose each option: ``default``, ``spec``, why the computation needs it, or as ``chosen`` says."""
+    needed, others = {choice.name: choice for choice in required}, chosen or {}
+    found: dict[str, str] = {}
     for name, value in asdict(schedule).items():
-        found[name] = "spec" if name in stated and stated[name] == value else DEFAULT
+        told = name in stated and stated[name] == value
+        found[name] = "spec" if told else others.get(name, DEFAULT)
         if name in needed:
             instead = f", not {stated[name]} as in the spec" if stated.get(name, value) != value else ""
             found[name] = f"needed: {needed[name].why} ({needed[name].where}){instead}"

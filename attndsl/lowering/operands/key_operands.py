@@ -14,7 +14,7 @@ from attndsl.expr import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import MakeStatements
-from attndsl.lowering.emit.lookups import element, pitches
+from attndsl.lowering.emit.lookups import Term, element, row_terms, terms
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, SPAN
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
@@ -125,9 +125,10 @@ def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
 
 def _whole_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Statement:
     tensor = stored_plain(node.source)
+    found = terms(context, node)[:-1] if context.rows.one_position else row_terms(context, node)
 
     def load(row: Expr, rows: Expr, pitch: Expr) -> Statement:
-        offset = element(context, node, {**context.rows.indices(), "j": FIRST_KEY})
+        offset = element(context, found, context.rows.indices()) + FIRST_KEY
         place = target.region(row * context.tile_keys, rows, KEYS, context.tile_keys)
         source = context.gm(tensor.name, offset, rows, KEYS, pitch)
         return LoadRows(dst=place, src=source, where=node.where)
@@ -135,19 +136,19 @@ def _whole_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Stateme
     along = {"N": "n", "Q": "i", "S": "i"}
 
     def load_run(run: RowRun) -> Statement:
-        pitch = _pitch(context, node, along[run.along])
+        pitch = _pitch(node, found, along[run.along])
         return load(run.row, run.rows, Const(0) if run.rows.same(Const(1)) else pitch)
 
     if context.rows.one_position and not any(part.same(Symbol("n")) for part in node.index):
         return context.rows.each_row(lambda row: load(row, Const(1), Const(0)), (target,))
-    spread = not _pitch(context, node, along[context.rows.run_axis]).same(Const(0))
+    spread = not _pitch(node, found, along[context.rows.run_axis]).same(Const(0))
     return context.rows.each_run(load_run, (target,), spread=spread)
 
 
-def _pitch(context: Context, node: nodes.Lookup, symbol: str) -> Expr:
+def _pitch(node: nodes.Lookup, row: tuple[Term, ...], symbol: str) -> Expr:
     """Elements from a row to that of the next head or position."""
     found: Expr = Const(0)
-    for part, pitch in zip(node.index, pitches(context, node), strict=True):
+    for part, pitch in row:
         if symbol in part.symbols():
             if not isinstance(part, Symbol):
                 raise NotLowered(f"a row of {part} for each query", node.where)
@@ -160,7 +161,7 @@ def _segments(context: Context, node: nodes.Lookup, target: Buffer, period: Cons
     tensor = stored_plain(node.source)
 
     def one_row(row: Expr) -> Statement:
-        offset = element(context, node, {**context.rows.indices(), "j": _BEGIN})
+        offset = element(context, terms(context, node), {**context.rows.indices(), "j": _BEGIN})
         place = target.region(row * context.tile_keys + _BEGIN - FIRST_KEY, 1, _END - _BEGIN)
         load = LoadRows(dst=place, src=context.gm(tensor.name, offset, 1, _END - _BEGIN), where=node.where)
         return For(
@@ -245,9 +246,6 @@ def _combined(context: Context, node: nodes.Node) -> KeyOperand:
         below = inner.compute(context, target)
         if operation.own is not None:
             return [*below, *own_operation(context, operation.own, target, node.where)]
-        one = others[0].value if isinstance(others[0], nodes.Scalar) else None
-        if node.op == "multiply" and isinstance(one, Const) and one.value == 1:
-            return below
         return [*below, *with_number(context, node, others[0], "factor")(context, target)]
 
     return replace(inner, compute=compute)
@@ -293,6 +291,8 @@ def with_number(context: Context, node: nodes.Elementwise, other: nodes.Node, st
     value = number(other.value)
     value = context.host(value, stem="" if isinstance(value, Symbol) else f"{stem}_{node.op}")
     if isinstance(value, Const):
+        if op == "Muls" and value.value == 1:
+            return lambda context, target: []
         value = Const(float(value.value))
 
     def of_all(context: Context, target: Buffer) -> list[Statement]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from attndsl.expr import Expr, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.lookups import element
+from attndsl.lowering.emit.lookups import element, terms
 from attndsl.lowering.emit.loop_scalars import HEAD
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.stored_inputs import stored_plain
@@ -31,7 +31,7 @@ def row_value(context: Context, node: nodes.Node) -> Expr:
         return context.in_kernel(node.value, context.rows.indices())
     if isinstance(node, nodes.Lookup):
         tensor = stored_plain(node.source)
-        return _float(context, tensor).at(element(context, node, context.rows.indices()))
+        return _float(context, tensor).at(element(context, terms(context, node), context.rows.indices()))
     if isinstance(node, nodes.Input) and not {"D", "E"} & set(node.axes):
         query = context.rows.indices()["i"]
         return _float(context, node).at(context.rows.offset(context, node.name, HEAD, query))
@@ -53,5 +53,6 @@ _ARITHMETIC: dict[str, Callable[[Expr, Expr], Expr]] = {
 def _float(context: Context, node: nodes.Input) -> GlobalTensor:
     tensor = context.parameter(node.name)
     if tensor.dtype != "float32":
-        raise NotLowered(f"{node.name} of dtype {tensor.dtype}, read as scalars", node.where)
+        what = f"{node.name} of dtype {tensor.dtype}, read as scalars"
+        raise NotLowered(what, node.where, 'declare it with dtype="float32"')
     return tensor

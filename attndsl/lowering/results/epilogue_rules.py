@@ -17,7 +17,8 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
-from attndsl.lowering.results.row_operations import EachRun, row_operation
+from attndsl.lowering.results.row_numbers import RowStatistics
+from attndsl.lowering.results.row_operations import row_operation
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
@@ -33,19 +34,21 @@ class EpilogueRule:
     """How one kind of operation on complete rows is lowered.
 
     Attributes:
-        lower: its statements for a chunk of rows at ``source[offset]``, fp32 in place; raises NotLowered for
-            an operation that the kind does not cover.
+        lower: its statements for a chunk of rows at ``source[offset]``, fp32 in place, with the statistics of
+            the rows; raises NotLowered for an operation that the kind does not cover.
         keeps_zeros: whether zeros of padded positions stay zeros, so that it may come after them.
         rounds: whether rows have numbers of an integer result after it.
     """
 
-    lower: Callable[[Context, nodes.Node, Buffer, Expr, EachRun], list[Statement]]
+    lower: Callable[[Context, nodes.Node, Buffer, Expr, RowStatistics], list[Statement]]
     keeps_zeros: Callable[[nodes.Node], bool] = lambda node: False
     rounds: bool = False
 
 
-def epilogue(context: Context, source: Buffer, offset: Expr, each_run: EachRun) -> Seq:
+def epilogue(context: Context, source: Buffer, offset: Expr, rows: RowStatistics) -> Seq:
     """A chunk of normalized rows at ``source[offset]``: the epilogue, then rounded and stored.
+
+    ``rows``: the statistics of these rows, and how to go over them.
 
     Raises:
         NotLowered: for a node without a rule.
@@ -55,17 +58,17 @@ def epilogue(context: Context, source: Buffer, offset: Expr, each_run: EachRun) 
         rule = EPILOGUE_RULES.get(type(node))
         if rule is None:
             raise NotLowered(f"{type(node).__name__} of the result", node.where)
-        steps += rule.lower(context, node, source, offset, each_run)
-    return seq(*steps, _rounded(context, source, offset, each_run))
+        steps += rule.lower(context, node, source, offset, rows)
+    return seq(*steps, _rounded(context, source, offset, rows))
 
 
-def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) -> Statement:
+def _rounded(context: Context, source: Buffer, offset: Expr, step: RowStatistics) -> Statement:
     """The rows in the dtype of the result, stored."""
     s, name, width = context.schedule, context.computation.output.name, context.value_dim
     dtype = context.parameter(name).dtype
     pitch = _pitch(context, dtype)
     meaning = "finished rows in the dtype of the result"
-    result = context.in_ub("result", dtype, context.rows_per_step * pitch, meaning, s.slots)
+    result = context.in_ub("result", dtype, context.rows_per_step * pitch, meaning, s.result_slots)
 
     def store(run: RowRun) -> Statement:
         target = context.rows.place(context, name, run, width)
@@ -73,7 +76,7 @@ def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) 
 
     convert = _to_int8 if dtype == "int8" else _to_floats
     return Alloc(
-        buffers=(result,), body=seq(convert(context, source, offset, result, pitch), each_run(store))
+        buffers=(result,), body=seq(convert(context, source, offset, result, pitch), step.each_run(store))
     )
 
 
@@ -110,14 +113,14 @@ def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pit
 
 
 def _quantize(
-    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, step: RowStatistics
 ) -> list[Statement]:
     """``clip(round_half_even(x * scale + offset))``, integral in fp32 afterwards; fp16 holds it exactly."""
     assert isinstance(node, nodes.Quantize)
     rows = whole(source, offset, CHUNK * context.padded_value_size)
-    steps = [_by_channel(context, node.scale, "Mul", source, offset, each_run)]
+    steps = [_by_channel(context, node.scale, "Mul", source, offset, step)]
     if node.offset is not None:
-        steps.append(_by_channel(context, node.offset, "Add", source, offset, each_run))
+        steps.append(_by_channel(context, node.offset, "Add", source, offset, step))
     return [
         Note(text=f"result = clip(round(result * scale + offset), -128, 127)  ({node.where})"),
         *steps,
@@ -128,7 +131,7 @@ def _quantize(
 
 
 def _by_channel(
-    context: Context, factor: nodes.Node, op: str, source: Buffer, offset: Expr, each_run: EachRun
+    context: Context, factor: nodes.Node, op: str, source: Buffer, offset: Expr, step: RowStatistics
 ) -> Statement:
     """``rows = rows op factor``, where the fp32 factor is one number or one a channel of each head."""
     tensor = stored_plain(factor)
@@ -140,7 +143,9 @@ def _by_channel(
     if isinstance(one_for_all, Const):
         return scalar
     meaning = "a factor of the rows"
-    loaded = context.in_ub("factorRows", "float32", context.rows_per_step * padded_size, meaning, s.slots)
+    loaded = context.in_ub(
+        "factorRows", "float32", context.rows_per_step * padded_size, meaning, s.result_slots
+    )
 
     def load(run: RowRun) -> Statement:
         target = loaded.region(run.row * padded_size, run.rows, context.value_dim, padded_size)
@@ -150,12 +155,12 @@ def _by_channel(
         op=op, dst=rows, first=rows, second=whole(loaded, 0, CHUNK * padded_size), where=factor.where
     )
     spread = context.rows.has_nonzero_stride(context, name, within="E")
-    by_row = Alloc(buffers=(loaded,), body=seq(each_run(load, (loaded,), spread=spread), combine))
+    by_row = Alloc(buffers=(loaded,), body=seq(step.each_run(load, (loaded,), spread=spread), combine))
     return If(condition=one_for_all == 0, then=seq(scalar), otherwise=seq(by_row))
 
 
 def _padded(
-    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, step: RowStatistics
 ) -> list[Statement]:
     """Rows that do not exist are no task's; zero_padding.py gives them their zeros."""
     if not pads_rows(node):
@@ -164,7 +169,7 @@ def _padded(
 
 
 def _cast(
-    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, step: RowStatistics
 ) -> list[Statement]:
     """Rows are rounded when they are stored."""
     assert isinstance(node, nodes.Cast)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Symbol, as_expr, ceil_div, minimum
+from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, HEAD, LOWEST, QUERY, R0, SMALLEST
 from attndsl.lowering.emit.row_operations import scale_rows
@@ -17,6 +18,8 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.lowering.results.epilogue_rules import epilogue
+from attndsl.lowering.results.row_numbers import RowStatistics
+from attndsl.lowering.results.row_statistics import store_statistics
 from attndsl.lowering.results.write_rows import row_total
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
@@ -61,10 +64,11 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
         Fill(dst=merged_sum, value=Const(0)),
         Fill(dst=whole(accumulator, 0, CHUNK * context.padded_value_size), value=Const(0)),
         *(_parts_of(each) for each in contexts),
+        *store_statistics(context, _MERGED),
         Note(text="result = accumulator / sum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=merged_sum, src=merged_sum, scalar=SMALLEST),
         scale_rows(context, "Div", accumulator, 0, b.merged_sum),
-        epilogue(context, accumulator, as_expr(0), _each_run),
+        epilogue(context, accumulator, as_expr(0), _MERGED),
     )
     one_unit = seq(
         Let(symbol=R0, value=_UNIT % _STEPS * step),
@@ -104,6 +108,16 @@ def _each_run(
         return seq(body(RowRun(Const(0), CHUNK, "N")))
     one = seq(Let(symbol=HEAD, value=R0 + _ROW), body(RowRun(_ROW, Const(1), "N")))
     return seq(For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True))
+
+
+def _spread(context: Context, kind: type[nodes.Node], target: Buffer) -> Statement:
+    """The merged maxima or sums of the step's rows, copied."""
+    b = _blocks(context)
+    held = {nodes.RowMax: b.merged_max, nodes.RowSum: b.merged_sum}
+    return WithScalar(op="Adds", dst=_lanes(target), src=_lanes(held[kind]), scalar=Const(0))
+
+
+_MERGED = RowStatistics(_spread, _each_run)
 
 
 def _parts_of(context: Context) -> Statement:
@@ -155,8 +169,8 @@ def _blocks(context: Context) -> _Blocks:
     return _Blocks(
         merged_max=made("mergedMax", "maximum of the merged rows"),
         merged_sum=made("mergedSum", "sum of the merged rows"),
-        part_max=made("partMax", "row maximum of one partial, then exp(it - new max)", s.slots),
-        part_sum=made("partSum", "row sum of one partial", s.slots),
+        part_max=made("partMax", "row maximum of one partial, then exp(it - new max)", s.result_slots),
+        part_sum=made("partSum", "row sum of one partial", s.result_slots),
         new_max=made("newMaxBlocks", "maximum including the partial"),
         rescale=made("mergedRescale", "exp(old max - new max) of the merged rows"),
     )

@@ -8,40 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK
+from attndsl.lowering.emit.row_operations import scale_rows
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.match.attention_pattern import has_weighted_sum
+from attndsl.lowering.match.attention_pattern import has_statistics, has_weighted_sum
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, NumberForm, Operation
 from attndsl.lowering.operands.key_operands import takes_number
 from attndsl.lowering.operands.row_values import row_value
+from attndsl.lowering.results.row_numbers import RowStatistics, row_blocks_of, row_numbers
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, Fill, WithScalar
-from attndsl.tile.statements import Note, Seq, Statement, seq
+from attndsl.tile.statements import Note, Statement, seq
 
 _ROW_AXES = {"B", "N", "Q", "S"}
 FORMS = (
     "results take functions of one operand, and +, -, *, /, minimum and maximum with a number, or with an "
-    "fp32 number of each batch row, head and query"
+    "fp32 number of each batch row, head and query or a function of p.lse, p.row_max and p.row_sum"
 )
 
 
-class EachRun(Protocol):
-    """Calls ``body`` for every run of the rows that are complete; as :meth:`RowSpace.each_run`."""
-
-    def __call__(
-        self, body: Callable[[RowRun], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
-    ) -> Seq: ...
-
-
 def row_operation(
-    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, step: RowStatistics
 ) -> list[Statement]:
     """An operation on a chunk of rows at ``source[offset]``, fp32 in place.
 
@@ -57,6 +50,8 @@ def row_operation(
     other = _number(node)
     _check_not_rounded(context, node)
     title = Note(text=_title(node, operation, other))
+    if has_statistics(other):
+        return [title, *_with_statistics(context, node, other, source, offset, step)]
     if isinstance(other, nodes.Scalar) and not other.axes:
         of_call = partial(_of_call, context, node, other.value)
         return [title, *_with_number(context, node, other, rows, of_call)]
@@ -65,7 +60,29 @@ def row_operation(
         row = whole(source, offset + run.row * context.padded_value_size, context.padded_value_size)
         return seq(*_with_number(context, node, other, row, lambda form: form(row_value(context, other))))
 
-    return [title, each_run(one, (source,), spread=False)]
+    return [title, step.each_run(one, (source,), spread=False)]
+
+
+def _with_statistics(
+    context: Context,
+    node: nodes.Elementwise,
+    other: nodes.Node,
+    source: Buffer,
+    offset: Expr,
+    step: RowStatistics,
+) -> list[Statement]:
+    """``rows = rows op number``, where the number of each row is a function of its statistics."""
+    blocks = row_blocks_of(context, "factors")
+    made = row_numbers(context, other, blocks, step)
+    turned: list[Statement] = []
+    if OPERATIONS[node.op].ordered and node.inputs[0] is other:
+        if node.op != "subtract":
+            what = f"'{node.op}' of a function of row statistics by the result"
+            raise NotLowered(what, node.where, "write result * (1 / number), or exp(-number)")
+        rows = whole(source, offset, CHUNK * context.padded_value_size)
+        turned = [WithScalar(op="Muls", dst=rows, src=rows, scalar=Const(-1.0), where=node.where)]
+    op = "Add" if turned else OPERATIONS[node.op].tensor
+    return [*made, *turned, scale_rows(context, op, source, offset, blocks)]
 
 
 def _of_call(context: Context, node: nodes.Elementwise, value: Expr, form: NumberForm) -> Expr:

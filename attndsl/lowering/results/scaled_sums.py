@@ -10,8 +10,9 @@ row without keys has sum 0 and stays 0.
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol
+from attndsl.lowering.attention.continuous import state_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS
+from attndsl.lowering.emit.loop_scalars import CHUNK, ROWS
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -41,7 +42,7 @@ def scale_sums(context: Context) -> Stage:
         part=context.suffix,
         core=Core.AIV,
         doc=doc,
-        body=seq(rows),
+        body=seq(quantization.with_factors(context, [rows])),
         where=context.where,
     )
 
@@ -69,7 +70,7 @@ def _add_offset(context: Context, quantization: ChannelQuantization, r0: Expr) -
     return [
         Note(text="accumulator = accumulator + rowSum * offset"),
         For(var=_ROW, end=CHUNK, body=seq(copy), disjoint=(added,), runs=True),
-        broadcast(context, b.row_blocks, b.row_sum, R0),
+        broadcast(context, b.row_blocks, b.row_sum, state_row(context)),
         scale_rows(context, "Mul", added, 0, b.row_blocks),
         Binary(op="Add", dst=accumulator, first=accumulator, second=whole(added, 0, span)),
     ]

@@ -20,6 +20,8 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.results.epilogue_rules import epilogue
+from attndsl.lowering.results.partials import may_split
+from attndsl.lowering.results.row_numbers import statistics_of_item
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -29,11 +31,6 @@ from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement,
 _PARTIAL_ROW = Symbol("partialRow")
 _LONG_ROW = 512
 """Channels of a row, of which the unified buffer holds few copies."""
-
-
-def may_split(context: Context) -> bool:
-    """Whether rows may end as partials: the author allows splits, or there are several attentions."""
-    return context.schedule.split_kv != 1 or len(context.computation.attentions) > 1
 
 
 def write_rows(context: Context) -> Stage:
@@ -75,12 +72,14 @@ def _normalized(context: Context) -> list[Statement]:
     b = vector_buffers(context)
     row_sum = whole(b.row_sum, state_row(context), CHUNK)
     offset = R0 * context.padded_value_size
+    if context.attention.softmax is None:
+        return [epilogue(context, b.accumulator, offset, statistics_of_item(context))]
     return [
         Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),
         broadcast(context, b.row_blocks, b.row_sum, state_row(context)),
         scale_rows(context, "Div", b.accumulator, offset, b.row_blocks),
-        epilogue(context, b.accumulator, offset, context.rows.each_run),
+        epilogue(context, b.accumulator, offset, statistics_of_item(context)),
     ]
 
 
@@ -89,7 +88,7 @@ def _partial(context: Context) -> list[Statement]:
     b, padded_size, s = vector_buffers(context), context.padded_value_size, context.schedule
     lanes, size = Const(STATISTIC_LANES), context.rows_per_step * STATISTIC_LANES
     leaving_max, leaving_sum = (
-        context.in_ub(name, "float32", size, f"{meaning}, one block a row", s.slots)
+        context.in_ub(name, "float32", size, f"{meaning}, one block a row", s.result_slots)
         for name, meaning in (
             ("leavingMax", "row maxima of a partial"),
             ("leavingSum", "row sums of a partial"),
@@ -135,7 +134,7 @@ def _leaving_sums(context: Context) -> Buffer:
     s, size = context.schedule, context.rows_per_step * context.padded_value_size
     if s.max_rows > BAND_ROWS or context.signature.padded_value_size > _LONG_ROW:
         return vector_buffers(context).partial
-    return context.in_ub("leavingOut", "float32", size, "weighted sums of a partial", s.slots)
+    return context.in_ub("leavingOut", "float32", size, "weighted sums of a partial", s.result_slots)
 
 
 def row_total(context: Context) -> Expr:

@@ -86,7 +86,7 @@ class PositionedRows(RowSpace):
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
         add, extents = emit.inventory.field, emit.signature.extents
         queries = self._positions_of_rows(emit.max_rows, heads)
-        if emit.schedule.max_rows > BAND_ROWS:
+        if emit.schedule.max_rows > BAND_ROWS and emit.schedule.task_rows == "even":
             queries = self._fewer_if_even(extents, heads, queries)
         if self.whole_positions:
             queries = emit.architecture.aiv_per_aic * self._positions_per_core(emit, heads)

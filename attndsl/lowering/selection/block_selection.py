@@ -159,7 +159,7 @@ def _write_selection(context: Context) -> Stage:
     b, lanes = selection_buffers(context), lanes_of(context)
     count = context.host(node.count, "blocks that are selected", "selectionCount")
     per_step = lanes // KEPT
-    selected = context.in_ub("selected", "int32", lanes, "numbers of the best blocks", s.slots)
+    selected = context.in_ub("selected", "int32", lanes, "numbers of the best blocks", s.result_slots)
     query = FIRST_QUERY + ROW_BEGIN // HEADS + POSITION0
     offset = context.rows.offset(context, output.name, Const(0), query)
     pitch = context.stride(output.name, context.rows.run_axis)

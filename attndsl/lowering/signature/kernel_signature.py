@@ -14,6 +14,7 @@ from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Dequantize, Input, Node, Scores, WeightedSum
 from attndsl.lowering.signature.enum_parameters import EnumValues, enum_parameters, enums_as_numbers
 from attndsl.lowering.signature.host_scalars import fold_name
+from attndsl.lowering.signature.looked_up_rows import row_indices
 from attndsl.lowering.signature.specialization import kernel_inputs
 from attndsl.lowering.signature.tensor_layouts import (
     TensorLayout,
@@ -45,6 +46,8 @@ class KernelSignature:
         float_params: parameters that are no integers.
         ranges: between which numbers parameters and sizes lie.
         enums: the values of enum parameters. The host knows a value by its number.
+        row_indices: by tensor in which rows of keys are looked up, the indices that tell rows apart, of b, n
+            and i, in this kernel or in another one of the operator.
         taken_names: names that no tiling field of a size or parameter can have in this kernel.
     """
 
@@ -61,6 +64,7 @@ class KernelSignature:
     float_params: frozenset[str]
     ranges: Mapping[str, Range] = field(default_factory=dict)
     enums: EnumValues = field(default_factory=dict)
+    row_indices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     taken_names: frozenset[str] = frozenset()
 
     def settled(self, expr: Expr) -> Expr:
@@ -122,6 +126,7 @@ def kernel_signature_of(
         float_params=frozenset(spec.name for spec in operator.params if spec.type is float),
         ranges=parameter_ranges(operator),
         enums=enum_parameters(operator),
+        row_indices=row_indices(operator, graph),
     )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from attndsl.passes.events.access_sets import AccessIndex, AccessSet
 from attndsl.target import Pipe
 
-
 _FEW = 8
 """So many bits are shifted one by one: a product of large numbers takes longer."""
 

@@ -10,7 +10,9 @@ out collapses to its other operand in such a call.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
+
+import numpy as np
 
 from attndsl.base.source_location import author_line
 from attndsl.expr import (
@@ -37,8 +39,10 @@ from attndsl.graph.nodes import (
     GroupSum,
     IndexCondition,
     Input,
+    LogSumExpMerge,
     Lookup,
     Node,
+    Opposite,
     PackedQueries,
     Repeat,
     Replace,
@@ -53,10 +57,18 @@ from attndsl.graph.nodes import (
     WeightedSum,
     WindowSum,
 )
-from attndsl.spec.authoring.argument_checks import check_condition, check_expression, scalar, wrong
-from attndsl.spec.contract.arguments import TensorSpec
+from attndsl.spec.authoring.argument_checks import (
+    check_condition,
+    check_expression,
+    check_index,
+    scalar,
+    wrong,
+)
+from attndsl.spec.contract.arguments import FLOATS, TensorSpec
 from attndsl.spec.errors import GraphError, SpecError
 
+_MOST_FACTORS = 4
+"""The highest power that is written out as a product."""
 Operand: TypeAlias = "Value | Expr | int | float"
 
 
@@ -104,6 +116,58 @@ class Value(TakesScalars):
     def __abs__(self) -> Value:
         return elementwise("abs", self)
 
+    def __invert__(self) -> Value:
+        """Of a mask: true where it is zero."""
+        if isinstance(self.node, Opposite):
+            return Value(self.node.source)
+        if not isinstance(self.node, Input | IndexCondition | Lookup):
+            raise GraphError("'~' is of a mask: a bool or integer input, as in s.where(~mask)", author_line())
+        return Value(Opposite(source=self.node, axes=self.axes, where=author_line()))
+
+    def __and__(self, other: object) -> Value:
+        raise GraphError(
+            "masks are joined one after the other: write s.where(a).where(b) for s.where(a & b)",
+            author_line(),
+        )
+
+    __rand__ = __and__
+
+    def __or__(self, other: object) -> Value:
+        raise GraphError(
+            "a mask tensor is not joined by '|': pass one tensor, or write both sides as conditions on "
+            "indices",
+            author_line(),
+        )
+
+    __ror__ = __or__
+
+    def __pow__(self, exponent: object) -> Value:
+        if exponent == 0.5:
+            return elementwise("sqrt", self)
+        if type(exponent) is not int or not 1 <= exponent <= _MOST_FACTORS:
+            raise GraphError(
+                f"'**' of values takes 0.5 or a whole number from 1 to {_MOST_FACTORS}, got {exponent!r}; "
+                "write attend.exp(attend.log(x) * power) for others",
+                author_line(),
+            )
+        found = self
+        for _ in range(exponent - 1):
+            found = found * self
+        return found
+
+    def __lt__(self, other: object) -> Any:
+        raise self._compared()
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def _compared(self) -> GraphError:
+        name = self.node.name if isinstance(self.node, Input) else "x"
+        return GraphError(
+            f"whole tensors and values are not compared: compare elements in a condition on indices, as in "
+            f"{name}[b, j] > 0 with b, j = attend.BATCH, attend.KEY, or pass a mask",
+            author_line(),
+        )
+
     def __matmul__(self, values: Value) -> Value:
         """The weighted sum of value rows over the keys, axes (B, N, Q, E); (S, N, E) of packed queries."""
         where = author_line()
@@ -125,12 +189,15 @@ class Value(TakesScalars):
         axes = merge_axes(self.axes, condition.axes)
         return Value(Replace(source=self.node, condition=mask, value=float(value), axes=axes, where=where))
 
-    def where(self, visible: Expr) -> Value:
-        """This value where ``visible`` holds, -inf elsewhere: a mask as a condition over indices.
+    def where(self, visible: Value | Expr) -> Value:
+        """This value where ``visible`` holds, -inf elsewhere: a mask as a condition over indices, or a mask
+        tensor that is non-zero where keys are visible (``~mask`` of one that hides them).
 
         The condition is written with ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, as in
         ``s.where(attend.KEY <= attend.QUERY)``.
         """
+        if isinstance(visible, Value):
+            return self.replace(~visible, float("-inf"))
         check_condition("what is visible", visible)
         hidden = index_condition(negation(visible))
         return self.replace(hidden, float("-inf"))
@@ -138,6 +205,9 @@ class Value(TakesScalars):
     def cast(self, dtype: str | TensorValue) -> Value:
         """This value rounded to ``dtype`` or to that of an argument, half to even."""
         name = dtype.spec.name if isinstance(dtype, TensorValue) else dtype
+        if not isinstance(dtype, TensorValue) and name not in FLOATS:
+            known = ", ".join(sorted(FLOATS))
+            raise wrong("the dtype of cast", dtype, f"an input that has it, or one of {known}")
         return Value(Cast(source=self.node, dtype=name, axes=self.axes, where=author_line()))
 
     def part(self, index: int) -> Value:
@@ -149,13 +219,22 @@ class Value(TakesScalars):
 
     @property
     def row_max(self) -> Value:
-        """Of a softmax: the maximum of each score row, axes (B, N, Q); (S, N) of packed queries."""
+        """The maximum of each score row, axes (B, N, Q); (S, N) of packed queries; -inf without a key.
+
+        Of a softmax, or of what ``attend.merge`` gives: over the rows of all its parts.
+        """
         return Value(RowMax(softmax=self._softmax(), axes=result_axes(self.node), where=author_line()))
 
     @property
     def row_sum(self) -> Value:
-        """Of a softmax: the sum of exponentials of each row, axes (B, N, Q); (S, N) of packed queries."""
+        """The sum of ``exp(score - row_max)`` of each row, axes as :attr:`row_max`; 0 without a key."""
         return Value(RowSum(softmax=self._softmax(), axes=result_axes(self.node), where=author_line()))
+
+    @property
+    def lse(self) -> Value:
+        """The log-sum-exp of each row, ``row_max + log(row_sum)``, axes as :attr:`row_max`; -inf without a
+        key."""
+        return self.row_max + elementwise("log", self.row_sum)
 
     def window_sum(self, *, step: ExprLike, last: ExprLike, counts: tuple[ExprLike, ...]) -> Value:
         """Strided sums over the keys, one for each block j: the sum of the terms ``step * j + last - m - n``
@@ -203,9 +282,13 @@ class Value(TakesScalars):
         axes = tuple("K" if axis == "N" else axis for axis in self.axes)
         return Value(GroupSum(source=self.node, axes=axes, where=author_line()))
 
-    def _softmax(self) -> Softmax:
-        if not isinstance(self.node, Softmax):
-            raise GraphError("row_max and row_sum belong to the result of attend.softmax", author_line())
+    def _softmax(self) -> Softmax | LogSumExpMerge:
+        if not isinstance(self.node, Softmax | LogSumExpMerge):
+            raise GraphError(
+                "row_max, row_sum and lse belong to the result of attend.softmax or attend.merge: keep it, "
+                "as in p = attend.softmax(s), and write p.lse beside p @ values",
+                author_line(),
+            )
         return self.node
 
 
@@ -219,6 +302,20 @@ class TensorValue(Value):
     def __init__(self, node: Node, spec: TensorSpec) -> None:
         super().__init__(node)
         self.spec = spec
+
+    def __eq__(self, other: object) -> Any:
+        """``mask == 0``: true where it is zero; anything else is compared by identity."""
+        if not _is_zero(other) and isinstance(other, int | float | Expr):
+            raise self._compared()
+        return ~self if _is_zero(other) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        """``mask != 0``: the mask itself."""
+        if not _is_zero(other) and isinstance(other, int | float | Expr):
+            raise self._compared()
+        return Value(self.node) if _is_zero(other) else NotImplemented
+
+    __hash__ = object.__hash__
 
     @property
     def given(self) -> Symbol:
@@ -262,7 +359,7 @@ class TensorValue(Value):
         One expression for each dimension of the layout of an ``indexed`` argument; nothing where a call
         leaves the argument out.
         """
-        parts = tuple(scalar("an index", each) for each in index)
+        parts = tuple(check_index(each) for each in index)
         used = frozenset().union(*(part.symbols() for part in parts))
         axes = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in used)
         return Value(Lookup(source=self.node, index=parts, axes=axes, where=author_line()))
@@ -282,18 +379,30 @@ class TensorValue(Value):
         indices = index if isinstance(index, tuple) else (index,)
         layouts = tuple(self.spec.layouts.values())
         if len(indices) == 1:
-            return Load(self.spec.name, scalar("an index", indices[0]))
+            return Load(self.spec.name, check_index(indices[0]))
         if len(layouts) != 1 or layouts[0].rank != len(indices):
             raise SpecError(f"'{self.spec.name}' does not have {len(indices)} dimensions", author_line())
         flat: Expr = Const(0)
         for position, extent in zip(indices, layouts[0].shape(), strict=True):
-            flat = flat * extent + scalar("an index", position)
+            flat = flat * extent + check_index(position)
         return Load(self.spec.name, flat)
+
+
+def _is_zero(value: object) -> bool:
+    """Whether a mask is compared with 0 or False."""
+    return isinstance(value, bool | int) and value == 0
 
 
 def elementwise(op: str, *operands: Operand) -> Value:
     """The named elementwise operation, broadcast over axes by name."""
     where = author_line()
+    if not any(isinstance(operand, Value) for operand in operands):
+        raise wrong(
+            f"an operand of attend.{op}",
+            operands[0],
+            "a value of the computation; numbers are computed before, or passed as parameters "
+            "(attndsl.spec has maximum and minimum of numbers)",
+        )
     nodes = tuple(as_node(operand) for operand in operands)
     axes = merge_axes(*(getattr(node, "axes", ()) for node in nodes))
     return Value(Elementwise(op=op, inputs=nodes, axes=axes, where=where))
@@ -316,6 +425,17 @@ def node_of(argument: str, value: object) -> Node:
     if not isinstance(value, Value):
         raise wrong(argument, value, "a value of the computation, such as an input")
     return value.node
+
+
+def number_node(argument: str, value: object) -> Node:
+    """The node of a value, of a number or of a symbolic scalar.
+
+    Raises:
+        AuthorArgumentError: it is none of these.
+    """
+    if isinstance(value, Value):
+        return value.node
+    return Scalar(value=check_expression(argument, value), where=author_line())
 
 
 def as_rows(value: object) -> Rows:
@@ -344,7 +464,7 @@ def as_node(operand: object) -> Node:
     """The node of a value, or a scalar node for a number or a symbolic scalar."""
     if isinstance(operand, Value):
         return operand.node
-    if isinstance(operand, Expr | int | float):
+    if isinstance(operand, Expr | int | float | np.generic):
         return Scalar(value=scalar("an operand", operand), where=author_line())
     raise GraphError(f"a value, a parameter or a number is needed here, got {operand!r}", author_line())
 

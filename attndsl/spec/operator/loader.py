@@ -78,7 +78,7 @@ def load_file(path: Path) -> Operator:
             f"{path}: {how}; a spec file has exactly one, at module level: op = Operator('name')"
         )
     operator = next(iter(found.values()))
-    operator.files_read = tuple(sorted(read))
+    operator.files_read, operator.file = tuple(sorted(read)), path
     operator.check()
     return operator
 

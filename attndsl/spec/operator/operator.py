@@ -54,8 +54,10 @@ class Operator(Declarations):
         self._graphs: dict[tuple[object, ...], Graph] = {}
         self._modes: Modes[Operator] = Modes()
         self.files_read: tuple[Path, ...] = ()
+        self.file: Path | None = None
+        """The files that its spec was loaded from, and the one that declares it; none of an operator that no
+        file declares."""
         self._declared_for: Device | None = None
-        """The files that its spec was loaded from; none for an operator that no file declares."""
 
     @cached_property
     def parameters(self) -> tuple[TensorSpec | ParamSpec, ...]:
@@ -254,12 +256,20 @@ class Operator(Declarations):
         """The name by which the loader finds it, or the operator that it is a mode of."""
         return (self._modes.of or self).source
 
+    @property
+    def schedules_file(self) -> Path | None:
+        """Where its stored schedule choices are, if there are any; None if no file declares it."""
+        file = (self._modes.of or self).file
+        return None if file is None else file.with_suffix(".schedules.json")
+
     @cached_property
     def content_key(self) -> str | None:
         """A key over the device and the files that the spec was loaded from; None if no file declares it."""
         files = (self._modes.of or self).files_read
         if not files:
             return None
+        if self.schedules_file is not None and self.schedules_file.is_file():
+            files = (*files, self.schedules_file)
         parts = (part for path in files for part in (path.name, path.read_bytes()))
         return content_key(self.name, self.device.name, *parts)
 

@@ -148,10 +148,13 @@ class LoadNz(Instruction):
 
     def text(self, names: Names) -> str:
         src, depth = self.src, block_elements(self.dst.buffer.dtype)
-        sizes = (self.matrices, src.rows, src.cols, self.src_matrix_pitch, src.pitch, self.padded_rows)
-        params = [names.expr(x) for x in (*sizes, self.row_step, self.matrix_step * depth)]
-        local = names.local(self.dst.buffer, self.dst.offset)
-        return f"DataCopy({local}, {names.gm(src.tensor, src.offset)}, Nd2NzParams({', '.join(params)}));"
+        places = f"{names.local(self.dst.buffer, self.dst.offset)}, {names.gm(src.tensor, src.offset)}"
+        if is_one(self.matrices) and is_one(self.row_step):
+            sizes = map(names.expr, (src.rows, src.cols, src.pitch, self.padded_rows))
+            return f"LoadNz({places}, {', '.join(sizes)});"
+        several = (self.matrices, src.rows, src.cols, self.src_matrix_pitch, src.pitch, self.padded_rows)
+        params = [names.expr(x) for x in (*several, self.row_step, self.matrix_step * depth)]
+        return f"DataCopy({places}, Nd2NzParams({', '.join(params)}));"
 
     def units(self, machine: Machine) -> float:
         count = machine.value(self.src.rows) * machine.value(self.src.cols) * machine.value(self.matrices)
@@ -249,12 +252,11 @@ class LoadFractals(Instruction):
         dst = names.local(self.dst.buffer, self.dst.offset)
         src = names.local(self.src.buffer, self.src.offset)
         repeat, stride = names.expr(self.repeat), names.expr(self.src_stride)
-        if self.transpose:
-            gap = 1 if self.unit > fractal_elements(self.src.buffer.dtype) else 0
-            params = f"LoadData2dTransposeParams(0, {repeat}, {stride}, {gap}, 0)"
-        else:
-            params = f"LoadData2DParams(0, {repeat}, {stride}, 0, 0, false, 0)"
-        return f"{self.api}({dst}, {src}, {params});"
+        if not self.transpose:
+            return f"LoadFractals({dst}, {src}, {repeat}, {stride});"
+        gap = 1 if self.unit > fractal_elements(self.src.buffer.dtype) else 0
+        params = f"LoadData2dTransposeParams(0, {repeat}, {stride}, {gap}, 0)"
+        return f"LoadDataWithTranspose({dst}, {src}, {params});"
 
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.repeat) * self.unit * item_bytes(self.src.buffer.dtype))
@@ -393,10 +395,8 @@ class Fixpipe(Instruction):
 
     def text(self, names: Names) -> str:
         dst, src = names.gm(self.dst.tensor, self.dst.offset), names.local(self.src.buffer, self.src.offset)
-        sizes = [names.expr(x) for x in (self.dst.cols, self.dst.rows, self.m, self.dst.pitch)]
-        params = f"FixpipeParamsV220({', '.join(sizes)}, false)"
-        dtype = names.ctype(self.dst.tensor)
-        return f"Fixpipe<{dtype}, {dtype}, CFG_ROW_MAJOR>({dst}, {src}, {params});"
+        sizes = [names.expr(x) for x in (self.dst.rows, self.dst.cols, self.dst.pitch, self.m)]
+        return f"StoreProduct({dst}, {src}, {', '.join(sizes)});"
 
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.dst.rows) * machine.value(self.dst.cols) * 4)

@@ -104,10 +104,24 @@ def _attended(state: State, weights: Node, block: Block, table: Array, dtype: np
     if not isinstance(inner, Softmax):
         return flat @ table
     top = flat.max(axis=-1, keepdims=True)
+    sink = _sink(state, inner, block, flat.shape[0])
+    if sink is not None:
+        top = np.maximum(top, sink)
     powers = np.exp(flat - np.where(np.isneginf(top), 0, top))
     total = powers.sum(axis=-1, keepdims=True)
+    if sink is not None:
+        total = total + np.exp(sink - np.where(np.isneginf(top), 0, top))
     found: Array = _stored(powers / np.where(total == 0, 1, total), dtype) @ table
     return found
+
+
+def _sink(state: State, node: Softmax, block: Block, rows: int) -> Array | None:
+    """The sink of each row, (rows, 1)."""
+    if node.sink is None:
+        return None
+    heads, queries, _ = block.shape
+    sink = np.broadcast_to(evaluate(state, node.sink, block), (heads, queries, 1))
+    return sink.reshape(rows, 1).astype(np.float32)
 
 
 def _requantized(state: State, node: BlockRequantize, block: Block, scores: Array, table: Array) -> Array:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from attndsl.graph.nodes import (
+    BlockRequantize,
     CacheAppend,
     Cast,
     Node,
@@ -17,15 +18,19 @@ from attndsl.graph.nodes import (
     Replace,
     Softmax,
     TopK,
+    WeightedSum,
 )
+from attndsl.reference.blocks import Block
 from attndsl.reference.cache import write_appended
 from attndsl.reference.query_space import boundaries, integer
+from attndsl.reference.scores import evaluate
 from attndsl.reference.state import Labelled, State
 from attndsl.reference.streaming import row_statistics
 from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array, Layout
 from attndsl.verify.judge.rounding_sensitivity import shifted
+from attndsl.verify.judge.whole_rows import weighted_sum
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 _LEAST = 2.0**-20
@@ -51,10 +56,11 @@ class Importance:
 class Result:
     """One golden result. ``values``: float64, in the layout of the call; ``exact``: where nothing was
     attended to, or a constant was put; ``sizes``: of the elements, at least 1 (of a quantized result: of what
-    is scaled and rounded), ``row_sizes``: the same, at least the root mean square of the row's channels;
-    ``unrounded``: of a quantized result, the value before rounding, and ``step`` what one unit of the float
-    result is in it; ``importance``: of indices; ``slack``: what either of two right integers of probabilities
-    makes of the result (of a quantized one, before it is rounded)."""
+    is scaled and rounded; of weights that are no softmax: of all terms), ``row_sizes``: the same, at least
+    the root mean square of the row's channels; ``unrounded``: of a quantized result, the value before
+    rounding, and ``step`` what one unit of the float result is in it; ``importance``: of indices; ``slack``:
+    what either of two right integers of probabilities makes of the result (of a quantized one, before it is
+    rounded)."""
 
     name: str
     values: Array
@@ -110,8 +116,9 @@ def _result(state: State, output: Output) -> Result:
     slack = None if moved is None else stored(moved)
     if isinstance(node, TopK):
         return Result(output.name, stored(value), exact, importance=_importance(state, node, layout))
-    plain = state.whole(node.source) if isinstance(node, Quantize) else value
-    sizes, row_sizes = (stored(each) for each in _sizes(plain))
+    real = node.source if isinstance(node, Quantize) else node
+    plain = state.whole(real)
+    sizes, row_sizes = (stored(each) for each in _sizes(plain, _summed(state, real)))
     found = Result(output.name, stored(value), exact, sizes, row_sizes, slack=slack)
     if not isinstance(node, Quantize):
         return found
@@ -120,9 +127,34 @@ def _result(state: State, output: Output) -> Result:
     return replace(found, unrounded=unrounded, step=stored(Labelled(plain.axes, step)))
 
 
-def _sizes(value: Labelled) -> tuple[Labelled, Labelled]:
+def _summed(state: State, node: Node) -> Labelled | None:
+    """``node`` with the sizes of all terms added up in each sum of weights that are no softmax, which may be
+    any number and cancel; None where there is no such sum. Probabilities sum up to 1."""
+    sums = [each for each in node.walk() if isinstance(each, WeightedSum) and not _normalized(each.weights)]
+    if not sums:
+        return None
+
+    def sizes(each: WeightedSum) -> Labelled:
+        def attend(block: Block, table: Array) -> Array:
+            weights = np.broadcast_to(evaluate(state, each.weights, block), block.shape)
+            found: Array = np.abs(weights.reshape(-1, block.shape[2])) @ np.abs(table)
+            return found
+
+        return weighted_sum(state, each, State.reader, attend)
+
+    found = {id(each): sizes(each) for each in sums}
+    return new_state(state.call, state.real, values=found).whole(node)
+
+
+def _normalized(weights: Node) -> bool:
+    return isinstance(weights.source if isinstance(weights, BlockRequantize) else weights, Softmax)
+
+
+def _sizes(value: Labelled, summed: Labelled | None) -> tuple[Labelled, Labelled]:
     """Of elements, and of elements or their rows; infinite and absent values count as 0 in a row."""
     sizes = np.maximum(1.0, np.abs(value.data))
+    if summed is not None:
+        sizes = np.fmax(sizes, np.abs(summed.aligned(value.axes)))
     rows = np.square(np.where(np.isfinite(value.data), value.data, 0.0))
     if "E" in value.axes:
         rows = rows.mean(axis=value.axes.index("E"), keepdims=True)

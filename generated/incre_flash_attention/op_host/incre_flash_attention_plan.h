@@ -221,7 +221,8 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
                 512);
     tiling.keyRingPart = RoundUp(kernel.ring * kernel.tileKeys * kernel.paddedHeadSize * 2, 512);
     tiling.foldedQueryOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
-    tiling.foldedQueryPart = RoundUp(tiling.rowsPerTask * kernel.paddedHeadSize * 2, 512);
+    tiling.foldedQueryPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * 2, 512);
     if (kernel.scoreRingOffsetForm == 0) {
         tiling.scoreRingOffset =
             tiling.partialOutOffset

@@ -10,14 +10,18 @@
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Step t of an item, the cube running ahead:
- *   AIV  WidenKeys     tile t              raises kKeyRingReady
- *   AIC  ScoreTile     tile t              waits for kKeyRingReady, raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIV  WidenValues   tile t              raises kValueRingReady
+ * Step t, the cube running ahead:
+ *   AIV  StartRows     tile t
+ *   AIV  WidenKeys     tile t              sets kKeyRingReady
+ *   AIC  ScoreTile     tile t - kWidenLead waits for kKeyRingReady, sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t - kWidenLead waits for kScoreRingReady, sets kProbRingReady
+ *   AIV  WidenValues   tile t - kWidenLead sets kValueRingReady
  *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, waits for kValueRingReady,
- *   raises kOutRingReady
+ *   sets kOutRingReady
+ *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  ScaleSums     tile t - kPrefetch
+ *   AIV  WriteRows     tile t - kPrefetch
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronisation.
@@ -44,41 +48,43 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
-constexpr int32_t kQueryL1Free = 2;  // MTE1_MTE2, queryL1
-constexpr int32_t kValueL1Free = 3;  // MTE1_MTE2, valueL1: one id a slot
-constexpr int32_t kProbL1Free = 5;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kQueryL1Free = 2;  // MTE1_MTE2, queryL1: one id a slot
+constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1: one id a slot
+constexpr int32_t kProbL1Free = 6;  // MTE1_MTE2, probL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kKeyRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kValueRingReadyMTE2Done = 1;  // MTE2_MTE3
-constexpr int32_t kKeyScaleIoReady = 0;  // MTE2_V, keyScaleIo, valueScaleIo
+constexpr int32_t kProbRingReadyMTE2Done = 1;  // MTE2_MTE3
+constexpr int32_t kValueRingReadyMTE2Done = 2;  // MTE2_MTE3
+constexpr int32_t kChannelNumbersReady = 0;  // MTE2_V, channelNumbers
 constexpr int32_t kQueryRowsReady = 1;  // MTE2_V, queryRows
-constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows
-constexpr int32_t kScoreReady = 3;  // MTE2_V, score
-constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows: one id a slot
+constexpr int32_t kScoreReady = 4;  // MTE2_V, score: one id a slot
+constexpr int32_t kPartialReady = 6;  // MTE2_V, partial
+constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
 constexpr int32_t kKeyRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kValueRingReadyMTE2Taken = 1;  // MTE3_MTE2
+constexpr int32_t kProbRingReadyMTE2Taken = 1;  // MTE3_MTE2
+constexpr int32_t kValueRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kQueryFoldedFree = 0;  // MTE3_V, queryFolded
-constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows
-constexpr int32_t kProbFree = 2;  // MTE3_V, prob
-constexpr int32_t kResultFree = 3;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut
+constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows: one id a slot
+constexpr int32_t kProbFree = 3;  // MTE3_V, prob
+constexpr int32_t kResultFree = 4;  // MTE3_V, result
+constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum, leavingOut
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
-constexpr int32_t kQueryRowsFree = 0;  // V_MTE2, queryRows
-constexpr int32_t kInt8RowsFree = 1;  // V_MTE2, int8Rows
-constexpr int32_t kScoreFree = 2;  // V_MTE2, score
-constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
-constexpr int32_t kKeyScaleIoFree = 4;  // V_MTE2, keyScaleIo, keyScale, valueScaleIo, valueScale
-constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum
+constexpr int32_t kChannelNumbersFree = 0;  // V_MTE2, channelNumbers
+constexpr int32_t kQueryRowsFree = 1;  // V_MTE2, queryRows
+constexpr int32_t kInt8RowsFree = 2;  // V_MTE2, int8Rows: one id a slot
+constexpr int32_t kScoreFree = 4;  // V_MTE2, score: one id a slot
+constexpr int32_t kPartialFree = 6;  // V_MTE2, partial
+constexpr int32_t kPartMaxFree = 7;  // V_MTE2, partMax, partSum
 constexpr int32_t kQueryFoldedReady = 0;  // V_MTE3, queryFolded
-constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows
-constexpr int32_t kProbReady = 2;  // V_MTE3, prob
-constexpr int32_t kResultReady = 3;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum, leavingOut
+constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows: one id a slot
+constexpr int32_t kProbReady = 3;  // V_MTE3, prob
+constexpr int32_t kResultReady = 4;  // V_MTE3, result
+constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum, leavingOut
 
 // Cross-core flags.
 constexpr uint16_t kKeyRingReady = 0;
@@ -120,13 +126,10 @@ public:
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<half>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            wideRows_ = View<half>(ub_, kWideRows);
             prob_ = View<half>(ub_, kProb);
-            int8Rows_ = View<int8_t>(ub_, kInt8Rows);
             partial_ = View<float>(ub_, kPartial);
             leavingOut_ = View<float>(ub_, kLeavingOut);
             queryRows_ = View<T>(ub_, kQueryRows);
@@ -136,14 +139,12 @@ public:
             keyScale_ = View<float>(ub_, kKeyScale);
             valueScale_ = View<float>(ub_, kValueScale);
             accumulator_ = View<float>(ub_, kAccumulator);
-            score_ = View<float>(ub_, kScore);
             channelRows_ = View<float>(ub_, kChannelRows);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
-            keyScaleIo_ = View<T>(ub_, kKeyScaleIo);
-            valueScaleIo_ = View<T>(ub_, kValueScaleIo);
-            queryFactor_ = View<float>(ub_, kQueryFactor);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
+            channelNumbers_ = View<T>(ub_, kChannelNumbers);
+            queryFactor_ = View<float>(ub_, kQueryFactor);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
@@ -175,24 +176,37 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + 1);
-        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
-            const auto [split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
+            const auto [work, split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal,
+                tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    ScoreTile(taskRows, rowFractals, keyEnd, firstTile, tile);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, itemSlot, taskRows,
+                    rowFractals, slot};
+                if (stepsBegun_ > kWidenLead) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        ScoreTile(earlier.taskRows, earlier.rowFractals, earlier.keyEnd,
+                            earlier.firstTile, earlier.tile, earlier.slot, earlier.itemSlot);
+                    }
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    WeightedTile(taskRows, rowFractals, keyEnd, firstTile, tile);
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        WeightedTile(earlier.taskRows, earlier.rowFractals, earlier.keyEnd,
+                            earlier.firstTile, earlier.tile, earlier.slot);
+                    }
                 }
             }
         }
@@ -201,87 +215,112 @@ private:
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + 1);
-        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
     }
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
         SetFlag<HardEvent::V_MTE2>(kQueryRowsFree);
         SetFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
         SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
+        SetFlag<HardEvent::MTE3_V>(kWideRowsFree + 1);
         SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+        SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
-            const auto [split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
+            const auto [work, split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal,
+                tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
             const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            WaitFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
-            LoadFactors(kvHead);
-            StartRows(rows);
-            StartSums(rows);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    WidenKeys(batch, keyEnd, firstTile, tile, kvHead, firstHead, rowBegin, rows);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                vectorSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, rows, firstHead,
+                    rowBegin, slot, itemSlot, batch, kvHead, steps, split};
+                if (tile == 0) {
+                    StartRows(itemSlot, rows);
                 }
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    SoftmaxTile(keyEnd, firstTile, tile, rowBegin, rows);
+                if (tile < tiles && tiling_.items > item) {
+                    WidenKeys(batch, keyEnd, firstTile, tile, slot, itemSlot, kvHead, firstHead,
+                        rowBegin, rows);
                 }
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    WidenValues(batch, keyEnd, firstTile, tile, kvHead);
+                if (stepsBegun_ > kWidenLead) {
+                    const VectorStep &earlier =
+                        vectorSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        SoftmaxTile(earlier.keyEnd, earlier.firstTile, earlier.tile, earlier.slot,
+                            earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                    }
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        WidenValues(earlier.batch, earlier.keyEnd, earlier.firstTile, earlier.tile,
+                            earlier.slot, earlier.kvHead);
+                    }
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    UpdateTile(tile, rowBegin, rows);
+                if (stepsBegun_ > kPrefetch) {
+                    const VectorStep &earlier =
+                        vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
+                    }
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
+                    }
+                    if (earlier.tile == earlier.steps - 1) {
+                        ScaleSums(earlier.kvHead, earlier.rows);
+                    }
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRows(earlier.split, earlier.batch, earlier.itemSlot, earlier.firstHead,
+                            earlier.rowBegin, earlier.rows);
+                    }
                 }
             }
-            ScaleSums(rows);
-            WriteRows(split, batch, firstHead, rowBegin, rows);
-            SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         }
         if (tiling_.splits > 1) {
             MergePartials();
         }
+        WaitFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
         WaitFlag<HardEvent::V_MTE2>(kQueryRowsFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
         WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
+        WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+        WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal, tilesPerSplit;
-        int64_t firstTile, tiles;
+        int64_t work, split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal;
+        int64_t tilesPerSplit, firstTile, tiles, steps;
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = item / tiling_.tasks;
-        const int64_t task = item % tiling_.tasks;
+        const int64_t work = MinOf(item, tiling_.items - 1);
+        const int64_t split = work / tiling_.tasks;
+        const int64_t task = work % tiling_.tasks;
         const int64_t headTile = task % tiling_.headTiles;
         const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
         const int64_t heads =
@@ -297,87 +336,80 @@ private:
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        return Item{split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal, tilesPerSplit,
-            firstTile, tiles};
+        const int64_t steps = tiling_.items <= item ? kRing - 1 : MaxOf(tiles, 1);
+        return Item{work, split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal,
+            tilesPerSplit, firstTile, tiles, steps};
     }
 
     // Cube stages
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(int64_t taskRows, int64_t rowFractals, int64_t keyEnd,
-        int64_t firstTile, int64_t tile)
+        int64_t firstTile, int64_t tile, int64_t slot, int64_t itemSlot)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kKeyRingReady);
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        DataCopy(queryL1_, foldedQueryGm_,
-            Nd2NzParams(1, taskRows, tiling_.headDim, 0, kPaddedHeadSize, rowFractals * kFractal, 1,
-                0));
-        SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-        WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
         {
-            auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                LoadData(
-                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
-                    queryL1_[rowGroup * (kFractal * kFractal)],
-                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
-                        false, 0));
-            }
-            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-                const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                {
-                    auto keyL1 = View<half>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    DataCopy(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kPaddedHeadSize],
-                        Nd2NzParams(1, cols, tiling_.headDim, 0, kPaddedHeadSize,
-                            RoundUp(cols, kFractal), 1, 0));
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+            auto queryL1 = View<half>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            LoadNz(queryL1, foldedQueryGm_[itemSlot * tiling_.rowsPerTask * kPaddedHeadSize],
+                taskRows, tiling_.headDim, kPaddedHeadSize, rowFractals * kFractal);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            {
+                auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
+                    rowFractals);
+                for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                    const int64_t cols = MinOf(kBaseN, keys - n0);
+                    auto productL0 =
+                        View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                    WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                     {
-                        auto rightL0 = View<half>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
-                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0,
-                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
-                                0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        Mmad(productL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
-                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
+                        auto keyL1 = View<half>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                        // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and
+                        // L0B
+                        WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                        LoadBlocks(keyL1,
+                            keyRingGm_[slot * kTileKeys * kPaddedHeadSize + n0 * kFractal],
+                            CeilDiv(tiling_.headDim, kFractal), cols * kFractal,
+                            kTileKeys * kFractal, RoundUp(cols, kFractal) * kFractal);
+                        SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                        {
+                            auto rightL0 = View<half>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            LoadFractals(rightL0, keyL1,
+                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                    true));
+                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            rightL0Slot_ ^= 1;
+                        }
+                        SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                        keyL1Slot_ ^= 1;
                     }
-                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
+                    SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                    StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0],
+                        productL0, taskRows, RoundUp(cols, kFractal), kTileKeys,
+                        rowFractals * kFractal);
+                    SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                    productL0Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                        kTileKeys, false));
-                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                leftL0Slot_ ^= 1;
             }
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            leftL0Slot_ ^= 1;
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(int64_t taskRows, int64_t rowFractals, int64_t keyEnd,
-        int64_t firstTile, int64_t tile)
+        int64_t firstTile, int64_t tile, int64_t slot)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kProbRingReady);
@@ -385,8 +417,8 @@ private:
         {
             auto probL1 = View<half>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
-                Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+                kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -395,34 +427,25 @@ private:
                     auto valueL1 = View<half>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    DataCopy(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize],
-                        Nd2NzParams(1, depth, tiling_.headDim, 0, kPaddedHeadSize,
-                            RoundUp(depth, kFractal), 1, 0));
-                    SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    LoadBlocks(valueL1,
+                        valueRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal],
+                        CeilDiv(tiling_.headDim, kFractal), depth * kFractal, kTileKeys * kFractal,
+                        RoundUp(depth, kFractal) * kFractal);
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                probL1[(k0 / kFractal * rowFractals
-                                    + rowGroup) * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
+                        LoadLeft(leftL0,
+                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
+                            rowFractals, depthFractals, rowFractals);
                         {
                             auto rightL0 = View<half>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(
-                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
-                                        0));
-                            }
-                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
+                                depthFractals);
+                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // below 10 fractals only: larger products accumulate in order without
                             // it
                             if (rowFractals * kFractal * kPaddedHeadSize
@@ -441,12 +464,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
-                    FixpipeParamsV220(kPaddedHeadSize, taskRows, rowFractals * kFractal,
-                        kPaddedHeadSize, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
+                    taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -457,66 +477,45 @@ private:
     }
 
     // Vector stages
-    // Scale and offset of each channel of the head's keys and values.
-    __aicore__ inline void LoadFactors(int64_t kvHead)
-    {
-        DataCopyPad(keyScaleIo_, antiquantScaleGm_[kvHead * tiling_.antiquantScaleStrideK],
-            DataCopyExtParams(1, tiling_.headDim * 2, 0, 0, 0), DataCopyPadExtParams<T>());
-        DataCopyPad(valueScaleIo_,
-            antiquantScaleGm_[kvHead * tiling_.antiquantScaleStrideK
-                + tiling_.antiquantScaleStrideC],
-            DataCopyExtParams(1, tiling_.headDim * 2, 0, 0, 0), DataCopyPadExtParams<T>());
-        SetFlag<HardEvent::MTE2_V>(kKeyScaleIoReady);
-        WaitFlag<HardEvent::MTE2_V>(kKeyScaleIoReady);
-        Cast(keyScale_, keyScaleIo_, RoundMode::CAST_NONE, 128);
-        if (tiling_.headDim % kRepeatLanes != 0) {
-            PipeBarrier<PIPE_V>();
-            {
-                uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
-                Duplicate(keyScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes], float(0), mask,
-                    1, 1, 16);
-            }
-        }
-        Cast(valueScale_, valueScaleIo_, RoundMode::CAST_NONE, 128);
-        if (tiling_.headDim % kRepeatLanes != 0) {
-            PipeBarrier<PIPE_V>();
-            {
-                uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
-                Duplicate(valueScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes], float(0),
-                    mask, 1, 1, 16);
-            }
-        }
-    }
-
     // Initializes the maxima and sums of the rows.
-    __aicore__ inline void StartRows(int64_t rows)
+    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
-        Duplicate(rowMax_, float(kLowest), rows);
-        Duplicate(rowSum_, float(0), rows);
-    }
-
-    // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSums(int64_t rows)
-    {
-        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+        }
     }
 
     // One tile of key from int8 to float16, for the cube to load. Before the first, the query rows
     // take the scale of its channels.
     __aicore__ inline void WidenKeys(int64_t batch, int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t kvHead, int64_t firstHead, int64_t rowBegin, int64_t rows)
+        int64_t slot, int64_t itemSlot, int64_t kvHead, int64_t firstHead, int64_t rowBegin,
+        int64_t rows)
     {
         if (tile == 0) {
+            WaitFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
+            LoadRow(channelNumbers_, antiquantScaleGm_[kvHead * tiling_.antiquantScaleStrideK],
+                tiling_.headDim);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kChannelNumbersReady);
+            PipeBarrier<PIPE_V>();
+            Cast(keyScale_, channelNumbers_, RoundMode::CAST_NONE, 128);
+            SetFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
+            if (tiling_.headDim % kRepeatLanes != 0) {
+                PipeBarrier<PIPE_V>();
+                {
+                    uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
+                    Duplicate(keyScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes], float(0),
+                        mask, 1, 1, 16);
+                }
+            }
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
                 WaitFlag<HardEvent::V_MTE2>(kQueryRowsFree);
-                DataCopyPad(queryRows_,
-                    queryGm_[batch * tiling_.queryStrideB + head * tiling_.queryStrideN],
-                    DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (tiling_.queryStrideN - tiling_.headDim) * 2,
-                        (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16, 0),
-                    DataCopyPadExtParams<T>());
+                LoadRows(queryRows_,
+                    queryGm_[batch * tiling_.queryStrideB + head * tiling_.queryStrideN], chunk,
+                    tiling_.headDim, tiling_.queryStrideN, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE2_V>(kQueryRowsReady);
                 // query * scale
                 WaitFlag<HardEvent::MTE2_V>(kQueryRowsReady);
@@ -553,40 +552,33 @@ private:
                 }
                 PipeBarrier<PIPE_V>();
                 Muls(channelRows_, channelRows_, float(-1.0f), chunk * 128);
-                WholeReduceMax(queryFactor_[r0], lanes_, kRepeatLanes, chunk, 1, 1,
-                    kRepeatLanes / 8, ReduceOrder::ORDER_ONLY_VALUE);
+                WholeReduceMax(queryFactor_[r0 + itemSlot * kRowsPerVector], lanes_, kRepeatLanes,
+                    chunk, 1, 1, kRepeatLanes / 8, ReduceOrder::ORDER_ONLY_VALUE);
                 // factor: a power of two, so that scaling the queries is exact
                 PipeBarrier<PIPE_V>();
-                ShiftRight(queryFactor_[r0].ReinterpretCast<uint32_t>(),
-                    queryFactor_[r0].ReinterpretCast<uint32_t>(), uint32_t(23), chunk);
+                ShiftRight(queryFactor_[r0 + itemSlot * kRowsPerVector].ReinterpretCast<uint32_t>(),
+                    queryFactor_[r0 + itemSlot * kRowsPerVector].ReinterpretCast<uint32_t>(),
+                    uint32_t(23), chunk);
                 PipeBarrier<PIPE_V>();
-                ShiftLeft(queryFactor_[r0].ReinterpretCast<uint32_t>(),
-                    queryFactor_[r0].ReinterpretCast<uint32_t>(), uint32_t(23), chunk);
+                ShiftLeft(queryFactor_[r0 + itemSlot * kRowsPerVector].ReinterpretCast<uint32_t>(),
+                    queryFactor_[r0 + itemSlot * kRowsPerVector].ReinterpretCast<uint32_t>(),
+                    uint32_t(23), chunk);
                 // folded = query * scale / factor
                 PipeBarrier<PIPE_V>();
-                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], queryFactor_[r0], kRowsPerStep / 8,
-                        BrcbRepeatParams(1, 16));
-                }
+                SpreadOverBlocks<2>(rowBlocks_, queryFactor_[r0 + itemSlot * kRowsPerVector],
+                    kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
-                    Div(channelRows_[c0], channelRows_[c0],
-                        rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, 16, 16, 1));
-                }
+                DivRows<2>(channelRows_, rowBlocks_, chunk, 128, 128);
                 WaitFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
                 PipeBarrier<PIPE_V>();
                 Cast(queryFolded_, channelRows_, RoundMode::CAST_RINT, chunk * 128);
-                SetFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
-                WaitFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
-                DataCopyPad(foldedQueryGm_[(rowBegin + r0) * kPaddedHeadSize], queryFolded_,
-                    DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (128 - RoundUp(tiling_.headDim, 16)) / 16,
-                        (kPaddedHeadSize - tiling_.headDim) * 2, 0));
+                SetAndWaitFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
+                StoreRows(foldedQueryGm_[(itemSlot * tiling_.rowsPerTask + rowBegin
+                    + r0) * kPaddedHeadSize],
+                    queryFolded_, chunk, tiling_.headDim, kPaddedHeadSize, 128);
                 SetFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
             }
         }
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
@@ -596,69 +588,61 @@ private:
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
-            WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
-            DataCopyPad(int8Rows_, keyGm_[keyTile + k0 * tiling_.keyStrideT],
-                DataCopyExtParams(count, tiling_.headDim, tiling_.keyStrideT - tiling_.headDim,
-                    (128 - RoundUp(tiling_.headDim, 32)) / 32, 0),
-                DataCopyPadExtParams<int8_t>());
-            SetFlag<HardEvent::MTE2_V>(kInt8RowsReady);
-            WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady);
-            WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
-            Cast(wideRows_, int8Rows_, RoundMode::CAST_NONE, count * 128);
-            SetFlag<HardEvent::V_MTE3>(kWideRowsReady);
-            WaitFlag<HardEvent::V_MTE3>(kWideRowsReady);
-            DataCopyPad(keyRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows_,
-                DataCopyExtParams(count, tiling_.headDim * 2,
-                    (128 - RoundUp(tiling_.headDim, 16)) / 16,
-                    (kPaddedHeadSize - tiling_.headDim) * 2, 0));
-            SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
-            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+            auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
+            WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
+            LoadRowsWithZeros(int8Rows, keyGm_[keyTile + k0 * tiling_.keyStrideT], count,
+                tiling_.headDim, tiling_.keyStrideT, 128);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
+            {
+                auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
+                WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
+                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
+                    UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
+                SetAndWaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
+                StoreRows(keyRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal], wideRows,
+                    kPaddedHeadSize / kFractal, count * kFractal, kTileKeys * kFractal,
+                    (kRowsPerWidening + 1) * kFractal);
+                SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
+                wideRowsSlot_ ^= 1;
+            }
+            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
+            int8RowsSlot_ ^= 1;
         }
-        SetFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
-        WaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
-        SetFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
-        WaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
+        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
+        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kKeyRingReady);
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t rowBegin, int64_t rows)
+        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-            DataCopyPad(score_,
-                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<float>());
-            SetFlag<HardEvent::MTE2_V>(kScoreReady);
+            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                chunk, keys, kTileKeys, kTileKeys);
+            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score = score * queryFactor
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], queryFactor_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady);
+            SpreadOverBlocks<2>(rowBlocks_, queryFactor_[r0 + itemSlot * kRowsPerVector],
+                kRowsPerStep);
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Mul(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
+            MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             // score * scale_value  (incre_flash_attention.py:168)
             PipeBarrier<PIPE_V>();
-            Muls(score_, score_, float(tiling_.scaleValue), span);
+            Muls(score, score, float(tiling_.scaleValue), span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
                         chunk, 1, kTileKeys / 8);
                 }
             }
@@ -667,78 +651,68 @@ private:
                 Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
             BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
                 kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0], tileStat_, chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                newMax_, chunk);
             // score = exp(score - newMax)
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score_[c0], score_[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
+            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
-            Exp(score_, score_, span);
+            Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
+                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
                         kTileKeys / 8);
                 }
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * 8 > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score_[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
             BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
                 kRepeatLanes / 8);
-            Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
+            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score_, RoundMode::CAST_RINT, span);
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_,
-                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                    (kTileKeys - keys) * 2, 0));
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
-            SetFlag<HardEvent::V_MTE2>(kScoreFree);
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            scoreSlot_ ^= 1;
         }
+        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
     // One tile of value from int8 to float16, for the cube to load.
     __aicore__ inline void WidenValues(int64_t batch, int64_t keyEnd, int64_t firstTile,
-        int64_t tile, int64_t kvHead)
+        int64_t tile, int64_t slot, int64_t kvHead)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile =
@@ -748,56 +722,56 @@ private:
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
-            WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
-            DataCopyPad(int8Rows_, valueGm_[valueTile + k0 * tiling_.valueStrideT],
-                DataCopyExtParams(count, tiling_.headDim, tiling_.valueStrideT - tiling_.headDim,
-                    (128 - RoundUp(tiling_.headDim, 32)) / 32, 0),
-                DataCopyPadExtParams<int8_t>());
-            SetFlag<HardEvent::MTE2_V>(kInt8RowsReady);
-            WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady);
-            WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
-            Cast(wideRows_, int8Rows_, RoundMode::CAST_NONE, count * 128);
-            SetFlag<HardEvent::V_MTE3>(kWideRowsReady);
-            WaitFlag<HardEvent::V_MTE3>(kWideRowsReady);
-            DataCopyPad(valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows_,
-                DataCopyExtParams(count, tiling_.headDim * 2,
-                    (128 - RoundUp(tiling_.headDim, 16)) / 16,
-                    (kPaddedHeadSize - tiling_.headDim) * 2, 0));
-            SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
-            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+            auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
+            WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
+            LoadRowsWithZeros(int8Rows, valueGm_[valueTile + k0 * tiling_.valueStrideT], count,
+                tiling_.headDim, tiling_.valueStrideT, 128);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
+            {
+                auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
+                WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
+                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
+                    UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
+                SetAndWaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
+                StoreRows(valueRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal],
+                    wideRows, kPaddedHeadSize / kFractal, count * kFractal, kTileKeys * kFractal,
+                    (kRowsPerWidening + 1) * kFractal);
+                SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
+                wideRowsSlot_ ^= 1;
+            }
+            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
+            int8RowsSlot_ ^= 1;
         }
-        SetFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
-        WaitFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
-        SetFlag<HardEvent::MTE3_MTE2>(kValueRingReadyMTE2Taken);
-        WaitFlag<HardEvent::MTE3_MTE2>(kValueRingReadyMTE2Taken);
+        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
+        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kValueRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kValueRingReady);
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
+    // Initializes the weighted sums of the rows.
+    __aicore__ inline void StartSums(int64_t rows)
     {
-        const int64_t slot = tile % kRing;
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        }
+    }
+
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
+    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
+    {
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-            DataCopyPad(partial_,
+            LoadRow(partial_,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
-                DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                DataCopyPadExtParams<float>());
+                chunk * kPaddedHeadSize);
             SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kPaddedHeadSize + d0],
-                    accumulator_[r0 * kPaddedHeadSize + d0],
-                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-            }
+            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+                kPaddedHeadSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial_,
@@ -807,8 +781,25 @@ private:
     }
 
     // Dequantizes the weighted sums.
-    __aicore__ inline void ScaleSums(int64_t rows)
+    __aicore__ inline void ScaleSums(int64_t kvHead, int64_t rows)
     {
+        WaitFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
+        LoadRow(channelNumbers_,
+            antiquantScaleGm_[kvHead * tiling_.antiquantScaleStrideK
+                + tiling_.antiquantScaleStrideC],
+            tiling_.headDim);
+        SetAndWaitFlag<HardEvent::MTE2_V>(kChannelNumbersReady);
+        PipeBarrier<PIPE_V>();
+        Cast(valueScale_, channelNumbers_, RoundMode::CAST_NONE, 128);
+        SetFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
+        if (tiling_.headDim % kRepeatLanes != 0) {
+            PipeBarrier<PIPE_V>();
+            {
+                uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
+                Duplicate(valueScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes], float(0),
+                    mask, 1, 1, 16);
+            }
+        }
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             // accumulator = accumulator * scale
@@ -821,8 +812,8 @@ private:
     }
 
     // Rows of a finished item: normalised to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t firstHead,
-        int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t itemSlot,
+        int64_t firstHead, int64_t rowBegin, int64_t rows)
     {
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -830,30 +821,22 @@ private:
                 const int64_t head = firstHead + rowBegin + r0;
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
+                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-                }
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kPaddedHeadSize + d0],
-                        accumulator_[r0 * kPaddedHeadSize + d0],
-                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
+                DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+                    kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree);
                 PipeBarrier<PIPE_V>();
                 Cast(result_, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
                     chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady);
-                DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+                StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
-                    result_,
-                    DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
-                        (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
+                    result_, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
         } else {
@@ -862,20 +845,20 @@ private:
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-                Brcb(leavingMax_, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-                Brcb(leavingSum_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                Brcb(leavingMax_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                Brcb(leavingSum_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
                 Adds(leavingOut_, accumulator_[r0 * kPaddedHeadSize], float(0),
                     chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
                 WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
-                DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax_,
-                    DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialSumGm_[partialRow * 8], leavingSum_,
-                    DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], leavingOut_,
-                    DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
+                StoreRows(partialMaxGm_[partialRow * 8], leavingMax_, chunk, 8, 8, 8);
+                StoreRows(partialSumGm_[partialRow * 8], leavingSum_, chunk, 8, 8, 8);
+                StoreRows(partialOutGm_[partialRow * kPaddedHeadSize], leavingOut_, chunk,
+                    kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
         }
@@ -900,15 +883,14 @@ private:
             Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-                DataCopyPad(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                DataCopyPad(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                LoadRow(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
+                LoadRow(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-                DataCopyPad(partial_,
+                LoadRow(partial_,
                     partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
-                    DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>());
+                    chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
@@ -925,14 +907,8 @@ private:
                 Mul(partSum_, partSum_, partMax_, chunk * 8);
                 PipeBarrier<PIPE_V>();
                 Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    Mul(partial_[d0], partial_[d0], partMax_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
+                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize, kPaddedHeadSize);
+                MulRows<1>(partial_, partMax_, chunk, kPaddedHeadSize, kPaddedHeadSize);
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_, accumulator_, partial_, chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE2>(kPartialFree);
@@ -941,21 +917,14 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-            }
+            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
             WaitFlag<HardEvent::MTE3_V>(kResultFree);
             PipeBarrier<PIPE_V>();
             Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE3>(kResultReady);
-            WaitFlag<HardEvent::V_MTE3>(kResultReady);
-            DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+            StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
                 + head * tiling_.attentionOutStrideN],
-                result_,
-                DataCopyExtParams(chunk, tiling_.headDim * 2,
-                    (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
-                    (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
+                result_, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
     }
@@ -963,8 +932,22 @@ private:
     IncreFlashAttentionTiling tiling_{};
 
     // Next slot of each lifetime
-    uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
-    uint32_t valueL1Slot_ = 0;
+    uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, int8RowsSlot_ = 0;
+    uint32_t wideRowsSlot_ = 0, scoreSlot_ = 0;
+
+    // The steps and items that have begun, and the scalars of the last steps
+    int64_t stepsBegun_ = 0;
+    int64_t itemsBegun_ = 0;
+    struct CubeStep {
+        int64_t tile, tiles, item, firstTile, keyEnd, itemSlot, taskRows, rowFractals, slot;
+    };
+    CubeStep cubeSteps_[kRing];
+    struct VectorStep {
+        int64_t tile, tiles, item, firstTile, keyEnd, rows, firstHead, rowBegin, slot, itemSlot,
+            batch, kvHead, steps, split;
+    };
+    VectorStep vectorSteps_[kRing];
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -984,14 +967,12 @@ private:
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
-    LocalTensor<T> keyScaleIo_, valueScaleIo_, queryRows_, result_;
-    LocalTensor<float> keyScale_, valueScale_, queryFactor_, rowMax_, rowSum_, accumulator_;
-    LocalTensor<float> channelRows_, lanes_, rowBlocks_, score_, tileStat_, newMax_, rescale_;
-    LocalTensor<float> partial_, leavingMax_, leavingSum_, leavingOut_, mergedMax_, mergedSum_;
-    LocalTensor<float> partMax_, partSum_, newMaxBlocks_, mergedRescale_;
-    LocalTensor<half> queryFolded_, wideRows_, prob_;
-    LocalTensor<int8_t> int8Rows_;
-    LocalTensor<half> queryL1_;
+    LocalTensor<float> rowMax_, rowSum_, keyScale_, channelRows_, lanes_, queryFactor_, rowBlocks_;
+    LocalTensor<float> tileStat_, newMax_, rescale_, accumulator_, partial_, valueScale_;
+    LocalTensor<float> leavingMax_, leavingSum_, leavingOut_, mergedMax_, mergedSum_, partMax_;
+    LocalTensor<float> partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<T> channelNumbers_, queryRows_, result_;
+    LocalTensor<half> queryFolded_, prob_;
 };
 
 }  // namespace incre_flash_attention_d128_antiquant_scale

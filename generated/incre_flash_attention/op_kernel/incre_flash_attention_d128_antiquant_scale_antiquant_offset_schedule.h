@@ -15,13 +15,14 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialise
 constexpr int64_t kRowsPerWidening = 32;  // int8 rows of one vector step
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 1, split_kv auto (spec), cores auto (spec).
+// Options that are no constants: slots 2, result_slots 1, split_kv auto (spec), cores auto (spec).
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores (spec)
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
+constexpr int64_t kWidenLead = 1;  // tiles by which rows are widened ahead of the scores
 
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
@@ -29,7 +30,7 @@ constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector co
 constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedHeadSize;  // elements of a block of values
-// tiles by which the scores run ahead of the weighted sums
+// tiles by which rows are widened ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
@@ -37,8 +38,10 @@ static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
+static_assert(kWidenLead >= 0 && kWidenLead <= 6, "limits of widen_lead");
 static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
+static_assert(kWidenLead + 2 <= kRing, "scores run ahead of weighted sums");
 static_assert(kRowsPerStep <= 8, "a vector step has one group of 8 rows");
 static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
@@ -51,9 +54,8 @@ static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head
 // UB
 constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
-    kWideRowsSlot = kRowsPerWidening * 128 * 2,  // int8 rows as the cube takes them
+    kInt8RowsSlot = kRowsPerWidening * 128,  // 2 slots: int8 rows of keys or values
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kInt8RowsSlot = kRowsPerWidening * 128,  // int8 rows of keys or values
     kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sums of a partial
     kQueryRowsSlot = kRowsPerStep * kPaddedHeadSize * 2,  // query rows
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
@@ -62,21 +64,21 @@ constexpr uint32_t
     kKeyScaleSlot = 512,  // scale of each channel of keys, in fp32
     kKeyOffsetSlot = 512,  // offset of each channel of keys, in fp32
     kValueOffsetSlot = 512,  // offset of each channel of values, in fp32
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,  // scores of the rows, then exp(score - max)
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,
     // scratch: query rows times the scale, row sums times the offset
     kChannelRowsSlot =
         kRowsPerStep * ((kPaddedHeadSize + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes) * 4,
     kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sum of one tile or split
-    kValueScaleSlot = 512,  // scale of each channel of values, in fp32
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    kKeyScaleIoSlot = 256,  // scale of each channel of keys
-    kKeyOffsetIoSlot = 256,  // offset of each channel of keys
-    kValueScaleIoSlot = 256,  // scale of each channel of values
-    kValueOffsetIoSlot = 256,  // offset of each channel of values
-    kQueryFactorSlot = kRowsPerVector * 4,  // factor of the scores of each row
-    kQueryShiftSlot = kRowsPerVector * 4,  // shift of the scores of each row
+    kValueScaleSlot = 512,  // scale of each channel of values, in fp32
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    kChannelNumbersSlot = 256,  // scale or offset of each channel
+    kQueryFactorSlot = kRing * kRowsPerVector * 4,  // factor of the scores of each row
+    kQueryShiftSlot = kRing * kRowsPerVector * 4,  // shift of the scores of each row
+    // 2 slots: int8 rows as the cube takes them, Nz
+    kWideRowsSlot = 8 * ((kRowsPerWidening + 1) * kFractal) * 2,
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
@@ -88,34 +90,32 @@ constexpr uint32_t
     kPartSumSlot = kRowsPerStep * 8 * 4,  // row sum of one partial
     kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
-constexpr uint32_t kAccumulator = 0, kWideRows = kAccumulator + kAccumulatorSlot,
-    kProb = kWideRows + kWideRowsSlot, kInt8Rows = kProb + kProbSlot,
-    kLeavingOut = kInt8Rows + kInt8RowsSlot, kQueryRows = kLeavingOut + kLeavingOutSlot,
-    kLanes = kQueryRows + kQueryRowsSlot, kQueryFolded = kLanes + kLanesSlot,
-    kResult = kQueryFolded + kQueryFoldedSlot, kKeyScale = kResult + kResultSlot,
-    kKeyOffset = kKeyScale + kKeyScaleSlot, kValueOffset = kKeyOffset + kKeyOffsetSlot,
-    kScore = kValueOffset + kValueOffsetSlot + 256, kChannelRows = kScore + kScoreSlot,
-    kPartial = kChannelRows + kChannelRowsSlot, kValueScale = kPartial + kPartialSlot,
-    kRowBlocks = kValueScale + kValueScaleSlot, kKeyScaleIo = kRowBlocks + kRowBlocksSlot,
-    kKeyOffsetIo = kKeyScaleIo + kKeyScaleIoSlot, kValueScaleIo = kKeyOffsetIo + kKeyOffsetIoSlot,
-    kValueOffsetIo = kValueScaleIo + kValueScaleIoSlot,
-    kQueryFactor = kValueOffsetIo + kValueOffsetIoSlot,
-    kQueryShift = kQueryFactor + kQueryFactorSlot, kRowMax = kQueryShift + kQueryShiftSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
-    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
-    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + kPartMaxSlot,
-    kNewMaxBlocks = kPartSum + kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+constexpr uint32_t kAccumulator = 0, kInt8Rows = kAccumulator + kAccumulatorSlot,
+    kProb = kInt8Rows + 2 * kInt8RowsSlot, kLeavingOut = kProb + kProbSlot,
+    kQueryRows = kLeavingOut + kLeavingOutSlot, kLanes = kQueryRows + kQueryRowsSlot,
+    kQueryFolded = kLanes + kLanesSlot, kResult = kQueryFolded + kQueryFoldedSlot,
+    kKeyScale = kResult + kResultSlot, kKeyOffset = kKeyScale + kKeyScaleSlot,
+    kValueOffset = kKeyOffset + kKeyOffsetSlot, kScore = kValueOffset + kValueOffsetSlot + 256,
+    kChannelRows = kScore + 2 * kScoreSlot, kPartial = kChannelRows + kChannelRowsSlot,
+    kRowBlocks = kPartial + kPartialSlot, kValueScale = kRowBlocks + kRowBlocksSlot,
+    kRowMax = kValueScale + kValueScaleSlot, kRowSum = kRowMax + kRowMaxSlot,
+    kChannelNumbers = kRowSum + kRowSumSlot, kQueryFactor = kChannelNumbers + kChannelNumbersSlot,
+    kQueryShift = kQueryFactor + kQueryFactorSlot, kWideRows = kQueryShift + kQueryShiftSlot,
+    kTileStat = kWideRows + 2 * kWideRowsSlot, kNewMax = kTileStat + kTileStatSlot,
+    kRescale = kNewMax + kNewMaxSlot, kLeavingMax = kRescale + kRescaleSlot,
+    kLeavingSum = kLeavingMax + kLeavingMaxSlot, kMergedMax = kLeavingSum + kLeavingSumSlot,
+    kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
+    kPartSum = kPartMax + kPartMaxSlot, kNewMaxBlocks = kPartSum + kPartSumSlot,
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // query rows of the task, Nz
+    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + kQueryL1Slot,
+constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");

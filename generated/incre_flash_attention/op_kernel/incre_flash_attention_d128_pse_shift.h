@@ -12,9 +12,9 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   AIV  WriteRows     tile t - kPrefetch
@@ -151,8 +151,7 @@ private:
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQuery(item, batch, firstHead, heads, rowFractals, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, batch, kvHead, slot,
@@ -161,12 +160,12 @@ private:
                     ScoreTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, tiles, item, firstTile, keyEnd, batch, kvHead, slot, taskRows,
-                        rowFractals] =
+                    const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile < tiles && tiling_.items > item) {
-                        WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, tile,
-                            slot);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
+                            earlier.rowFractals, earlier.keyEnd, earlier.firstTile, earlier.tile,
+                            earlier.slot);
                     }
                 }
             }
@@ -216,17 +215,17 @@ private:
                         rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, rows, tiles, item, slot, rowBegin, steps, firstHead, itemSlot,
-                        batch, split] =
+                    const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile == 0) {
-                        StartSums(rows);
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
                     }
-                    if (tile < tiles && tiling_.items > item) {
-                        UpdateTile(slot, rowBegin, rows);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (tile == steps - 1) {
-                        WriteRows(split, batch, firstHead, itemSlot, rowBegin, rows);
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRows(earlier.split, earlier.batch, earlier.firstHead, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -284,10 +283,9 @@ private:
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         if (tiles > 0 && tiling_.items > item) {
-            DataCopy(queryL1,
-                queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN],
-                Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
-                    rowFractals * kFractal, 1, 0));
+            LoadNz(queryL1,
+                queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN], heads,
+                tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
         }
     }
 
@@ -304,13 +302,7 @@ private:
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                LoadData(
-                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
-                    queryL1[rowGroup * (kFractal * kFractal)],
-                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
-                        false, 0));
-            }
+            LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -319,30 +311,15 @@ private:
                     auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (tiling_.keyStrideT <= 65535) {
-                        DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideT],
-                            Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideT,
-                                RoundUp(cols, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < cols; ++row) {
-                            DataCopy(keyL1[row * kFractal],
-                                keyGm_[keyTile + n0 * tiling_.keyStrideT
-                                    + row * tiling_.keyStrideT],
-                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                    RoundUp(cols, kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideT], cols,
+                        tiling_.headDim, tiling_.keyStrideT, RoundUp(cols, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
                         auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0,
-                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
-                                0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        LoadFractals(rightL0, keyL1,
+                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
@@ -352,12 +329,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     keyL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                        kTileKeys, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -380,8 +354,8 @@ private:
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
-                Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+                kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -390,44 +364,23 @@ private:
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    if (tiling_.valueStrideT <= 65535) {
-                        DataCopy(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideT],
-                            Nd2NzParams(1, depth, tiling_.headDim, 0, tiling_.valueStrideT,
-                                RoundUp(depth, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < depth; ++row) {
-                            DataCopy(valueL1[row * kFractal],
-                                valueGm_[valueTile + k0 * tiling_.valueStrideT
-                                    + row * tiling_.valueStrideT],
-                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                    RoundUp(depth, kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideT],
+                        depth, tiling_.headDim, tiling_.valueStrideT, RoundUp(depth, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                probL1[(k0 / kFractal * rowFractals
-                                    + rowGroup) * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
+                        LoadLeft(leftL0,
+                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
+                            rowFractals, depthFractals, rowFractals);
                         {
                             auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(
-                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
-                                        0));
-                            }
-                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
+                                depthFractals);
+                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // below 10 fractals only: larger products accumulate in order without
                             // it
                             if (rowFractals * kFractal * kPaddedHeadSize
@@ -446,12 +399,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
-                    FixpipeParamsV220(kPaddedHeadSize, taskRows, rowFractals * kFractal,
-                        kPaddedHeadSize, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
+                    taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -465,9 +415,11 @@ private:
     // Initializes the maxima and sums of the rows.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
-        PipeBarrier<PIPE_V>();
-        Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-        Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+        }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
@@ -484,17 +436,12 @@ private:
             auto pseShiftRows = View<T>(ub_, kPseShiftRows + scoreSlot_ * kPseShiftRowsSlot);
             const int64_t head = firstHead + rowBegin + r0;
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            DataCopyPad(score,
-                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<float>());
-            DataCopyPad(pseShiftRows,
+            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                chunk, keys, kTileKeys, kTileKeys);
+            LoadRows(pseShiftRows,
                 pseShiftGm_[batch * tiling_.pseShiftStrideB + head * tiling_.pseShiftStrideN
                     + firstKey],
-                DataCopyExtParams(chunk, keys * 2, (tiling_.pseShiftStrideN - keys) * 2,
-                    (kTileKeys - RoundUp(keys, 16)) / 16, 0),
-                DataCopyPadExtParams<T>());
+                chunk, keys, tiling_.pseShiftStrideN, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * scale_value  (incre_flash_attention.py:168)
@@ -518,10 +465,7 @@ private:
                 Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -533,15 +477,9 @@ private:
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
                 newMax_, chunk);
             // score = exp(score - newMax)
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
+            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
@@ -560,10 +498,7 @@ private:
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -576,21 +511,16 @@ private:
                 tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_,
-                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                    (kTileKeys - keys) * 2, 0));
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
         if (rows <= 0) {
-            SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            WaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            SetFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
-            WaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
@@ -598,8 +528,10 @@ private:
     // Initializes the weighted sums of the rows.
     __aicore__ inline void StartSums(int64_t rows)
     {
-        PipeBarrier<PIPE_V>();
-        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        }
     }
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
@@ -610,23 +542,15 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            DataCopyPad(partial,
+            LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
-                DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                DataCopyPadExtParams<float>());
+                chunk * kPaddedHeadSize);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kPaddedHeadSize + d0],
-                    accumulator_[r0 * kPaddedHeadSize + d0],
-                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-            }
+            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+                kPaddedHeadSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
@@ -649,30 +573,20 @@ private:
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
-                        kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-                }
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kPaddedHeadSize + d0],
-                        accumulator_[r0 * kPaddedHeadSize + d0],
-                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
+                DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+                    kPaddedHeadSize);
                 auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
                     chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
-                    result,
-                    DataCopyExtParams(chunk, tiling_.headDim * 2,
-                        (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
-                        (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
+                    result, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;
             }
@@ -695,12 +609,10 @@ private:
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
                 WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
-                    DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
-                    DataCopyExtParams(chunk, 32, 0, 0, 0));
-                DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], leavingOut,
-                    DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
+                StoreRows(partialMaxGm_[partialRow * 8], leavingMax, chunk, 8, 8, 8);
+                StoreRows(partialSumGm_[partialRow * 8], leavingSum, chunk, 8, 8, 8);
+                StoreRows(partialOutGm_[partialRow * kPaddedHeadSize], leavingOut, chunk,
+                    kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 leavingMaxSlot_ ^= 1;
             }
@@ -730,17 +642,14 @@ private:
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                 {
                     auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
+                    LoadRow(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        chunk * 8);
+                    LoadRow(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        chunk * 8);
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    DataCopyPad(partial,
+                    LoadRow(partial,
                         partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
-                        DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
+                        chunk * kPaddedHeadSize);
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -757,16 +666,9 @@ private:
                     Mul(partSum, partSum, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
-                                1));
-                    }
-                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
-                                1));
-                    }
+                    MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize,
+                        kPaddedHeadSize);
+                    MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
                     PipeBarrier<PIPE_V>();
                     Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
                     SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
@@ -778,22 +680,15 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-            }
+            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
             auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            DataCopyPad(attentionOutGm_[batch * tiling_.attentionOutStrideB
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
                 + head * tiling_.attentionOutStrideN],
-                result,
-                DataCopyExtParams(chunk, tiling_.headDim * 2,
-                    (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
-                    (tiling_.attentionOutStrideN - tiling_.headDim) * 2, 0));
+                result, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }

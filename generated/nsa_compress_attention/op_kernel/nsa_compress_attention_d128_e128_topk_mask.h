@@ -12,15 +12,13 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t of an item, the cube running ahead:
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   then, over the same tiles again:
- *   AIC  ScoreAgain    tile t              waits for kScoreAgainRingFree, raises
- *   kScoreAgainRingReady
- *   AIV  SelectTile    tile t - kPrefetch  waits for kScoreAgainRingReady, raises
- *   kScoreAgainRingFree
+ *   AIC  ScoreAgain    tile t              waits for kScoreAgainRingFree, sets kScoreAgainRingReady
+ *   AIV  SelectTile    tile t - kPrefetch  waits for kScoreAgainRingReady, sets kScoreAgainRingFree
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronisation.
@@ -134,6 +132,8 @@ public:
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
+            sumsOfStatistics_ = View<float>(ub_, kSumsOfStatistics);
+            rowHasKeys_ = View<uint8_t>(ub_, kRowHasKeys);
             blockBits_ = View<uint8_t>(ub_, kBlockBits);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
@@ -168,8 +168,7 @@ private:
             const int64_t valueStart = batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -308,18 +307,16 @@ private:
     {
         if (tiles > 0) {
             if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                DataCopy(queryL1_,
+                LoadNz(queryL1_,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
-                    Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
-                        rowFractals * kFractal, 1, 0));
+                    queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1_[position * heads * kFractal],
+                    LoadNz(queryL1_[position * heads * kFractal],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
-                        Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
-                            rowFractals * kFractal, 1, 0));
+                        heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
                 }
             }
         }
@@ -337,13 +334,8 @@ private:
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                LoadData(
-                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
-                    queryL1_[rowGroup * (kFractal * kFractal)],
-                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
-                        false, 0));
-            }
+            LoadLeft(leftL0, queryL1_, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
+                rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -352,30 +344,15 @@ private:
                     auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (tiling_.keyStrideU <= 65535) {
-                        DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
-                            Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
-                                RoundUp(cols, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < cols; ++row) {
-                            DataCopy(keyL1[row * kFractal],
-                                keyGm_[keyTile + n0 * tiling_.keyStrideU
-                                    + row * tiling_.keyStrideU],
-                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                    RoundUp(cols, kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
+                        tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
                         auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0,
-                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
-                                0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        LoadFractals(rightL0, keyL1,
+                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
@@ -385,12 +362,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     keyL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                        kTileKeys, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -413,8 +387,8 @@ private:
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
-                Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+                kTileKeys, rowFractals * kFractal);
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kBaseN) {
                 const int64_t width = kBaseN;
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -424,45 +398,24 @@ private:
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    if (tiling_.valueStrideU <= 65535) {
-                        DataCopy(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU + d0],
-                            Nd2NzParams(1, depth, MinOf(width, tiling_.valueDim - d0), 0,
-                                tiling_.valueStrideU, RoundUp(depth, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < depth; ++row) {
-                            DataCopy(valueL1[row * kFractal],
-                                valueGm_[valueTile + k0 * tiling_.valueStrideU + d0
-                                    + row * tiling_.valueStrideU],
-                                Nd2NzParams(1, 1, MinOf(width, tiling_.valueDim - d0), 0,
-                                    MinOf(width, tiling_.valueDim - d0), RoundUp(depth, kFractal),
-                                    1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU + d0],
+                        depth, MinOf(width, tiling_.valueDim - d0), tiling_.valueStrideU,
+                        RoundUp(depth, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(width, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                probL1[(k0 / kFractal * rowFractals
-                                    + rowGroup) * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
+                        LoadLeft(leftL0,
+                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
+                            rowFractals, depthFractals, rowFractals);
                         {
                             auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(
-                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
-                                        0));
-                            }
-                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
+                                depthFractals);
+                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // below 10 fractals only: larger products accumulate in order without
                             // it
                             if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
@@ -480,12 +433,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize + d0], productL0,
-                    FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kPaddedValueSize,
-                        false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize + d0],
+                    productL0, taskRows, width, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -510,13 +460,8 @@ private:
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                LoadData(
-                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
-                    queryL1_[rowGroup * (kFractal * kFractal)],
-                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
-                        false, 0));
-            }
+            LoadLeft(leftL0, queryL1_, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
+                rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -525,30 +470,15 @@ private:
                     auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (tiling_.keyStrideU <= 65535) {
-                        DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
-                            Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
-                                RoundUp(cols, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < cols; ++row) {
-                            DataCopy(keyL1[row * kFractal],
-                                keyGm_[keyTile + n0 * tiling_.keyStrideU
-                                    + row * tiling_.keyStrideU],
-                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                    RoundUp(cols, kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
+                        tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
                         auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0,
-                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
-                                0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        LoadFractals(rightL0, keyL1,
+                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
@@ -558,12 +488,10 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     keyL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    scoreAgainRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                        kTileKeys, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(scoreAgainRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0],
+                    productL0, taskRows, RoundUp(cols, kFractal), kTileKeys,
+                    rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -661,11 +589,8 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            DataCopyPad(score,
-                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<float>());
+            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * scale_value  (nsa_compress_attention.py:133)
@@ -685,10 +610,7 @@ private:
                 Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -699,15 +621,9 @@ private:
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
             // score = exp(score - newMax)
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
+            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
@@ -726,10 +642,7 @@ private:
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -740,12 +653,9 @@ private:
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_,
-                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                    (kTileKeys - keys) * 2, 0));
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
@@ -762,23 +672,15 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            DataCopyPad(partial,
+            LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                DataCopyPadExtParams<float>());
+                chunk * kPaddedValueSize);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0],
-                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-            }
+            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                kPaddedValueSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
@@ -801,24 +703,30 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
                 PipeBarrier<PIPE_V>();
                 Brcb(leavingStatistic, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-                SetFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
+                // -inf in rows without a key
+                Brcb(sumsOfStatistics_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                PipeBarrier<PIPE_V>();
+                CompareScalar(rowHasKeys_, sumsOfStatistics_, float(kSmallest), CMPMODE::GT,
+                    kRowsPerStep * 8);
+                PipeBarrier<PIPE_V>();
+                Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(-__builtin_inff()),
+                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerStep * 8);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(
+                    StoreRows(
                         softmaxMaxOutGm_[(firstToken + queryIndex) * tiling_.softmaxMaxOutStrideS
                         + head * tiling_.softmaxMaxOutStrideN],
-                        leavingStatistic,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.softmaxMaxOutStrideS - 8) * 4, 0));
+                        leavingStatistic, chunk, 8, tiling_.softmaxMaxOutStrideS, 8);
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(softmaxMaxOutGm_[(firstToken
+                        StoreRow(softmaxMaxOutGm_[(firstToken
                             + queryIndex) * tiling_.softmaxMaxOutStrideS
                             + head * tiling_.softmaxMaxOutStrideN],
-                            leavingStatistic[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
+                            leavingStatistic[row * 8], 8);
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
@@ -828,24 +736,29 @@ private:
                 View<float>(ub_, kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
             Brcb(leavingStatistic, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-            SetFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
-            WaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
+            // 0.0 in rows without a key
+            Brcb(sumsOfStatistics_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            CompareScalar(rowHasKeys_, sumsOfStatistics_, float(kSmallest), CMPMODE::GT,
+                kRowsPerStep * 8);
+            PipeBarrier<PIPE_V>();
+            Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(0.0f),
+                SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerStep * 8);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
             if (heads == 1) {
                 const int64_t head = firstHead;
                 const int64_t queryIndex = firstQuery + rowBegin + r0;
-                DataCopyPad(
-                    softmaxSumOutGm_[(firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
+                StoreRows(softmaxSumOutGm_[(firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
                     + head * tiling_.softmaxSumOutStrideN],
-                    leavingStatistic,
-                    DataCopyExtParams(chunk, 32, 0, (tiling_.softmaxSumOutStrideS - 8) * 4, 0));
+                    leavingStatistic, chunk, 8, tiling_.softmaxSumOutStrideS, 8);
             } else {
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    DataCopyPad(
+                    StoreRow(
                         softmaxSumOutGm_[(firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
                         + head * tiling_.softmaxSumOutStrideN],
-                        leavingStatistic[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
+                        leavingStatistic[row * 8], 8);
                 }
             }
             SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
@@ -863,41 +776,29 @@ private:
             PipeBarrier<PIPE_V>();
             Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
             PipeBarrier<PIPE_V>();
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Div(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0],
-                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-            }
+            DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                kPaddedValueSize);
             auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             if (heads == 1) {
                 const int64_t head = firstHead;
                 const int64_t queryIndex = firstQuery + rowBegin + r0;
-                DataCopyPad(attentionOutGm_[(firstToken + queryIndex) * tiling_.attentionOutStrideS
+                StoreRows(attentionOutGm_[(firstToken + queryIndex) * tiling_.attentionOutStrideS
                     + head * tiling_.attentionOutStrideN],
-                    result,
-                    DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                        (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
-                        (tiling_.attentionOutStrideS - tiling_.valueDim) * 2, 0));
+                    result, chunk, tiling_.valueDim, tiling_.attentionOutStrideS, kPaddedValueSize);
             } else {
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    DataCopyPad(
-                        attentionOutGm_[(firstToken + queryIndex) * tiling_.attentionOutStrideS
+                    StoreRow(attentionOutGm_[(firstToken + queryIndex) * tiling_.attentionOutStrideS
                         + head * tiling_.attentionOutStrideN],
-                        result[row * kPaddedValueSize],
-                        DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
+                        result[row * kPaddedValueSize], tiling_.valueDim);
                 }
             }
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -980,16 +881,12 @@ private:
                         View<uint8_t>(ub_,
                             kTopkMaskBytes + topkMaskBytesSlot_ * kTopkMaskBytesSlot);
                     WaitFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + topkMaskBytesSlot_);
-                    DataCopyPad(topkMaskBytes,
+                    LoadRows(topkMaskBytes,
                         topkMaskGm_[(firstQuery + rowBegin / heads
                             + position0) * tiling_.topkMaskStrideQ
                             + firstBlock],
-                        DataCopyExtParams(stepPositions, newBlocks,
-                            tiling_.topkMaskStrideQ - newBlocks,
-                            (tiling_.laneBlocks - RoundUp(newBlocks, 32)) / 32, 0),
-                        DataCopyPadExtParams<uint8_t>());
-                    SetFlag<HardEvent::MTE2_V>(kTopkMaskBytesReady + topkMaskBytesSlot_);
-                    WaitFlag<HardEvent::MTE2_V>(kTopkMaskBytesReady + topkMaskBytesSlot_);
+                        stepPositions, newBlocks, tiling_.topkMaskStrideQ, tiling_.laneBlocks);
+                    SetAndWaitFlag<HardEvent::MTE2_V>(kTopkMaskBytesReady + topkMaskBytesSlot_);
                     Cast(topkMaskHalf_, topkMaskBytes, RoundMode::CAST_NONE, usedLanes);
                     SetFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + topkMaskBytesSlot_);
                     PipeBarrier<PIPE_V>();
@@ -1051,11 +948,9 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            DataCopyPad(score,
-                scoreAgainRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<float>());
+            LoadRows(score,
+                scoreAgainRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], chunk,
+                keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * scale_value  (nsa_compress_attention.py:133)
@@ -1071,15 +966,9 @@ private:
                 }
             }
             // score = exp(score - rowMax)
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
+            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
@@ -1091,15 +980,9 @@ private:
                 }
             }
             // score = score / rowSum, then added to the sums of its position
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Div(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
+            DivRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             for (int64_t row = 0; row < chunk; ++row) {
                 PipeBarrier<PIPE_V>();
                 Add(window_[(r0 + row) / heads * kWindowRow + kWindowBefore],
@@ -1140,15 +1023,11 @@ private:
             PipeBarrier<PIPE_V>();
             Extract(blockScore_, selected.template ReinterpretCast<uint32_t>(),
                 best_[position0 * 32 * 2], CeilDiv(stepPositions * 32, 32));
-            SetFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
-            WaitFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
-            DataCopyPad(topkIndicesOutGm_[(firstToken + firstQuery + rowBegin / heads
+            SetAndWaitFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
+            StoreRows(topkIndicesOutGm_[(firstToken + firstQuery + rowBegin / heads
                 + position0) * tiling_.topkIndicesOutStrideS
                 + kvHead * tiling_.topkIndicesOutStrideK],
-                selected,
-                DataCopyExtParams(stepPositions, tiling_.selectionCount * 4,
-                    (32 - RoundUp(tiling_.selectionCount, 8)) / 8,
-                    (tiling_.topkIndicesOutStrideS - tiling_.selectionCount) * 4, 0));
+                selected, stepPositions, tiling_.selectionCount, tiling_.topkIndicesOutStrideS, 32);
             SetFlag<HardEvent::MTE3_V>(kSelectedFree + selectedSlot_);
             selectedSlot_ ^= 1;
         }
@@ -1181,10 +1060,10 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<int32_t> blockNumber_, laneBlock_, laneOffset_;
     LocalTensor<float> laneNumber_, rowMax_, rowSum_, accumulator_, lanes_, rowBlocks_, tileStat_;
-    LocalTensor<float> newMax_, rescale_, window_, blockScore_, blockRecords_, best_, blockTerm_;
-    LocalTensor<float> merged_;
+    LocalTensor<float> newMax_, rescale_, sumsOfStatistics_, window_, blockScore_, blockRecords_;
+    LocalTensor<float> best_, blockTerm_, merged_;
     LocalTensor<T> prob_;
-    LocalTensor<uint8_t> blockBits_;
+    LocalTensor<uint8_t> rowHasKeys_, blockBits_;
     LocalTensor<half> topkMaskHalf_;
     LocalTensor<T> queryL1_;
 };

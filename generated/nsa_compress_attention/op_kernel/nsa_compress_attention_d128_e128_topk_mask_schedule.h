@@ -16,8 +16,8 @@ constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 2, split_kv 1 (needed: row statistics are of all keys
-// (nsa_compress_attention.py:146)), cores auto.
+// Options that are no constants: slots 2, result_slots 2, widen_lead 1, split_kv 1 (needed: a
+// selection needs probabilities under all keys (nsa_compress_attention.py:145)), cores auto.
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -88,6 +88,10 @@ constexpr uint32_t
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kLeavingStatisticSlot = kRowsPerStep * 8 * 4,  // 2 slots: a row statistic, one block a row
+    // sums on the way to numbers of rows, one block a row
+    kSumsOfStatisticsSlot = kRowsPerStep * 8 * 4,
+    // one bit a lane: 1 where a row has seen a key
+    kRowHasKeysSlot = kRowsPerStep * 8 / 8 > 32 ? kRowsPerStep * 8 / 8 : 32,
     kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32;  // one bit a lane
 constexpr uint32_t kAccumulator = 0, kScore = kAccumulator + kAccumulatorSlot,
     kProb = kScore + 2 * kScoreSlot, kResult = kProb + kProbSlot,
@@ -105,9 +109,11 @@ constexpr uint32_t kAccumulator = 0, kScore = kAccumulator + kAccumulatorSlot,
     kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
     kLeavingStatistic = kRescale + kRescaleSlot,
-    kBlockBits = kLeavingStatistic + 2 * kLeavingStatisticSlot,
-    kUbEnd = kBlockBits + kBlockBitsSlot;
+    kSumsOfStatistics = kLeavingStatistic + 2 * kLeavingStatisticSlot,
+    kRowHasKeys = kSumsOfStatistics + kSumsOfStatisticsSlot,
+    kBlockBits = kRowHasKeys + kRowHasKeysSlot, kUbEnd = kBlockBits + kBlockBitsSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
+static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
 // L1
 constexpr uint32_t

@@ -1,10 +1,17 @@
-// The base of all kernels: scalar arithmetic, the core's place, the on-chip memories.
+// The base of all kernels: scalar arithmetic, the core's place, the on-chip memories, and calls of
+// AscendC's API with the parameters that kernels use. Pitches are elements from row to row.
 #ifndef ATTNDSL_KERNEL_H
 #define ATTNDSL_KERNEL_H
 
 #include "kernel_operator.h"
 
 namespace attndsl {
+
+constexpr int64_t kBlockBytes = 32;
+constexpr int64_t kBlockLanes = 8;  // fp32 numbers of a block
+constexpr int64_t kLanes = 64;  // fp32 numbers of a repeat
+constexpr int64_t kFractalRows = 16;
+constexpr int64_t kMaxNd2NzPitch = 65535;
 
 // A kernel of one cube core and two vector cores a block.
 class KernelBase {
@@ -82,6 +89,257 @@ protected:
         const AscendC::LocalTensor<uint8_t> &memory, uint32_t byte)
     {
         return memory[byte].ReinterpretCast<Element>();
+    }
+
+    // The second pipe of the pair goes on when the first has done its work so far.
+    template <AscendC::HardEvent kPipes>
+    __aicore__ static inline void SetAndWaitFlag(int32_t event)
+    {
+        AscendC::SetFlag<kPipes>(event);
+        AscendC::WaitFlag<kPipes>(event);
+    }
+
+    // Rows from global memory to the unified buffer. Pad lanes up to the next block hold garbage.
+    template <typename Element>
+    __aicore__ static inline void LoadRows(const AscendC::LocalTensor<Element> &local,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
+        int64_t globalPitch, int64_t localPitch)
+    {
+        constexpr int64_t kSize = sizeof(Element);
+        constexpr int64_t kBlock = kBlockBytes / kSize;
+        AscendC::DataCopyPad(local, global,
+            AscendC::DataCopyExtParams(rows, columns * kSize, (globalPitch - columns) * kSize,
+                (localPitch - RoundUp(columns, kBlock)) / kBlock, 0),
+            AscendC::DataCopyPadExtParams<Element>());
+    }
+
+    // The same, with zeros in the pad lanes.
+    template <typename Element>
+    __aicore__ static inline void LoadRowsWithZeros(const AscendC::LocalTensor<Element> &local,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
+        int64_t globalPitch, int64_t localPitch)
+    {
+        constexpr int64_t kSize = sizeof(Element);
+        constexpr int64_t kBlock = kBlockBytes / kSize;
+        const int64_t pad = RoundUp(columns, kBlock) - columns;
+        AscendC::DataCopyPad(local, global,
+            AscendC::DataCopyExtParams(rows, columns * kSize, (globalPitch - columns) * kSize,
+                (localPitch - columns - pad) / kBlock, 0),
+            AscendC::DataCopyPadExtParams<Element>(true, 0, pad, 0));
+    }
+
+    // One row, likewise.
+    template <typename Element>
+    __aicore__ static inline void LoadRow(const AscendC::LocalTensor<Element> &local,
+        const AscendC::GlobalTensor<Element> &global, int64_t columns)
+    {
+        constexpr int64_t kSize = sizeof(Element);
+        AscendC::DataCopyPad(local, global,
+            AscendC::DataCopyExtParams(1, columns * kSize, 0, 0, 0),
+            AscendC::DataCopyPadExtParams<Element>());
+    }
+
+    // Rows from the unified buffer to global memory, exactly their columns.
+    template <typename Element>
+    __aicore__ static inline void StoreRows(const AscendC::GlobalTensor<Element> &global,
+        const AscendC::LocalTensor<Element> &local, int64_t rows, int64_t columns,
+        int64_t globalPitch, int64_t localPitch)
+    {
+        constexpr int64_t kSize = sizeof(Element);
+        constexpr int64_t kBlock = kBlockBytes / kSize;
+        AscendC::DataCopyPad(global, local,
+            AscendC::DataCopyExtParams(rows, columns * kSize,
+                (localPitch - RoundUp(columns, kBlock)) / kBlock,
+                (globalPitch - columns) * kSize, 0));
+    }
+
+    // One row, likewise.
+    template <typename Element>
+    __aicore__ static inline void StoreRow(const AscendC::GlobalTensor<Element> &global,
+        const AscendC::LocalTensor<Element> &local, int64_t columns)
+    {
+        constexpr int64_t kSize = sizeof(Element);
+        AscendC::DataCopyPad(global, local,
+            AscendC::DataCopyExtParams(1, columns * kSize, 0, 0, 0));
+    }
+
+    // Rows of whole blocks from global memory to L1, as they are.
+    template <typename Element>
+    __aicore__ static inline void LoadBlocks(const AscendC::LocalTensor<Element> &l1,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
+        int64_t globalPitch, int64_t l1Pitch)
+    {
+        constexpr int64_t kBlock = kBlockBytes / sizeof(Element);
+        AscendC::DataCopy(l1, global,
+            AscendC::DataCopyParams(rows, columns / kBlock, (globalPitch - columns) / kBlock,
+                (l1Pitch - columns) / kBlock));
+    }
+
+    // A row-major matrix to Nz in L1, in an image of `imageRows` rows. The last column group is
+    // filled with zeros.
+    template <typename Element>
+    __aicore__ static inline void LoadNz(const AscendC::LocalTensor<Element> &l1,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns, int64_t pitch,
+        int64_t imageRows)
+    {
+        AscendC::DataCopy(l1, global,
+            AscendC::Nd2NzParams(1, rows, columns, 0, pitch, imageRows, 1, 0));
+    }
+
+    // The same, row by row where the pitch exceeds the limit of one copy.
+    template <typename Element>
+    __aicore__ static inline void LoadNzOfAnyPitch(const AscendC::LocalTensor<Element> &l1,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns, int64_t pitch,
+        int64_t imageRows)
+    {
+        if (pitch <= kMaxNd2NzPitch) {
+            LoadNz(l1, global, rows, columns, pitch, imageRows);
+        } else {
+            for (int64_t row = 0; row < rows; ++row) {
+                LoadNz(l1[row * (kBlockBytes / sizeof(Element))], global[row * pitch], 1, columns,
+                    columns, imageRows);
+            }
+        }
+    }
+
+    // `count` fractals of L1, each `stride` after the one before, to L0A or L0B side by side.
+    template <typename Element>
+    __aicore__ static inline void LoadFractals(const AscendC::LocalTensor<Element> &l0,
+        const AscendC::LocalTensor<Element> &l1, int64_t count, int64_t stride)
+    {
+        AscendC::LoadData(
+            l0, l1, AscendC::LoadData2DParams(0, count, stride, 0, 0, false, 0));
+    }
+
+    // `rows` x `columns` fractals from Nz in L1, an image of `imageRows` rows of fractals, to Zz in
+    // L0A.
+    template <typename Element>
+    __aicore__ static inline void LoadLeft(const AscendC::LocalTensor<Element> &l0a,
+        const AscendC::LocalTensor<Element> &l1, int64_t rows, int64_t columns, int64_t imageRows)
+    {
+        constexpr int64_t kElements = kFractalRows * kBlockBytes / sizeof(Element);
+        for (int64_t row = 0; row < rows; ++row) {
+            LoadFractals(l0a[row * columns * kElements], l1[row * kElements], columns, imageRows);
+        }
+    }
+
+    // `rows` x `columns` fractals, from Nz in L1 with `imageRows` rows of squares, to Zn in L0B,
+    // each square transposed: one fractal of 16-bit elements, two of int8, whose rows are squares.
+    template <typename Element>
+    __aicore__ static inline void LoadTransposed(const AscendC::LocalTensor<Element> &l0b,
+        const AscendC::LocalTensor<Element> &l1, int64_t rows, int64_t columns, int64_t imageRows)
+    {
+        constexpr int64_t kSide = kBlockBytes / sizeof(Element);
+        constexpr int64_t kGap = kSide > kFractalRows ? 1 : 0;
+        for (int64_t row = 0; row < rows; ++row) {
+            AscendC::LoadDataWithTranspose(l0b[row * columns * (kFractalRows * kSide)],
+                l1[row * (kSide * kSide)],
+                AscendC::LoadData2dTransposeParams(
+                    0, columns * kFractalRows / kSide, imageRows, kGap, 0));
+        }
+    }
+
+    // `rows` rows of a product of `productRows` rows in L0C to row-major global memory.
+    template <typename Element>
+    __aicore__ static inline void StoreProduct(const AscendC::GlobalTensor<Element> &global,
+        const AscendC::LocalTensor<Element> &l0c, int64_t rows, int64_t columns, int64_t pitch,
+        int64_t productRows)
+    {
+        AscendC::Fixpipe<Element, Element, AscendC::CFG_ROW_MAJOR>(global, l0c,
+            AscendC::FixpipeParamsV220(columns, rows, productRows, pitch, false));
+    }
+
+    // A number of each of `rows` rows in a whole block a row, in `kCopies` copies: those of eight
+    // rows follow each other.
+    template <int64_t kCopies>
+    __aicore__ static inline void SpreadOverBlocks(const AscendC::LocalTensor<float> &blocks,
+        const AscendC::LocalTensor<float> &numbers, int64_t rows)
+    {
+        for (int64_t copy = 0; copy < kCopies * kLanes; copy += kLanes) {
+            AscendC::Brcb(blocks[copy], numbers, rows / kBlockLanes,
+                AscendC::BrcbRepeatParams(1, kCopies * kBlockLanes));
+        }
+    }
+
+    // rows[r] *= blocks[r], rows[r] /= blocks[r], rows[r] -= blocks[r]: whole repeats of columns.
+    template <int64_t kCopies>
+    __aicore__ static inline void MulRows(const AscendC::LocalTensor<float> &rows,
+        const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
+    {
+        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+            for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
+                AscendC::Mul(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
+                    blocks[BlockOf<kCopies>(r0, c0)], kLanes,
+                    MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
+            }
+        }
+    }
+
+    template <int64_t kCopies>
+    __aicore__ static inline void DivRows(const AscendC::LocalTensor<float> &rows,
+        const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
+    {
+        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+            for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
+                AscendC::Div(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
+                    blocks[BlockOf<kCopies>(r0, c0)], kLanes,
+                    MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
+            }
+        }
+    }
+
+    template <int64_t kCopies>
+    __aicore__ static inline void SubRows(const AscendC::LocalTensor<float> &rows,
+        const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
+    {
+        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+            for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
+                AscendC::Sub(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
+                    blocks[BlockOf<kCopies>(r0, c0)], kLanes,
+                    MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
+            }
+        }
+    }
+
+    // Of two copies, lanes meet the one in the half of the groups of banks that they leave free;
+    // eight rows at a time, as only their blocks fill no more than that half.
+    template <int64_t kCopies>
+    __aicore__ static inline constexpr int64_t RowsAtOnce(int64_t count)
+    {
+        return kCopies == 1 ? count : kBlockLanes;
+    }
+
+    template <int64_t kCopies>
+    __aicore__ static inline constexpr int64_t BlockOf(int64_t row, int64_t column)
+    {
+        return kCopies == 1 ? 0
+                            : row * kCopies * kBlockLanes + kLanes - column % (kCopies * kLanes);
+    }
+
+    __aicore__ static inline AscendC::BinaryRepeatParams OfBlocks(int64_t pitch)
+    {
+        return AscendC::BinaryRepeatParams(1, 1, 0, pitch / kBlockLanes, pitch / kBlockLanes, 1);
+    }
+
+    // The maximum, or the sum, of each block of 8 lanes of `count` rows, whole repeats of columns.
+    __aicore__ static inline void MaxOfBlocks(const AscendC::LocalTensor<float> &results,
+        const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
+        int64_t resultPitch, int64_t pitch)
+    {
+        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+            AscendC::BlockReduceMax(results[c0 / kBlockLanes], rows[c0], count, kLanes,
+                resultPitch / kBlockLanes, 1, pitch / kBlockLanes);
+        }
+    }
+
+    __aicore__ static inline void SumOfBlocks(const AscendC::LocalTensor<float> &results,
+        const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
+        int64_t resultPitch, int64_t pitch)
+    {
+        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+            AscendC::BlockReduceSum(results[c0 / kBlockLanes], rows[c0], count, kLanes,
+                resultPitch / kBlockLanes, 1, pitch / kBlockLanes);
+        }
     }
 
     int64_t blockIndex_ = 0;

@@ -11,15 +11,15 @@
  *
  * Step t of an item, the cube running ahead:
  *   over key:
- *   AIC  ScoreTile     tile t              raises kScoreRingKeyReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyReady, raises kProbRingKeyReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyReady, raises kOutRingKeyReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingKeyReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyReady, sets kProbRingKeyReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyReady, sets kOutRingKeyReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingKeyReady
  *   over keyShare:
- *   AIC  ScoreTile     tile t              raises kScoreRingKeyShareReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyShareReady, raises
+ *   AIC  ScoreTile     tile t              sets kScoreRingKeyShareReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyShareReady, sets
  *   kProbRingKeyShareReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyShareReady, raises
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyShareReady, sets
  *   kOutRingKeyShareReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingKeyShareReady
  *
@@ -130,8 +130,8 @@ public:
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
-            prob_ = View<T>(ub_, kProb);
             lanes_ = View<float>(ub_, kLanes);
+            prob_ = View<T>(ub_, kProb);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
@@ -192,8 +192,7 @@ private:
             valueGm_.SetGlobalBuffer(valueList_.GetDataPtr<T>(static_cast<uint32_t>(batch)));
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQueryKey(batch, firstHead, heads, rowFractals);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -245,8 +244,7 @@ private:
                 valueShareList_.GetDataPtr<T>(static_cast<uint32_t>(listEntry)));
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQueryKeyShare(firstHead, heads, rowFractals, tiles, members);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -306,8 +304,8 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            StartRowsKey(rows);
-            StartSumsKey(rows);
+            StartRows(rows);
+            StartSums(rows);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -354,8 +352,8 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            StartRowsKeyShare(rows);
-            StartSumsKeyShare(rows);
+            StartRows(rows);
+            StartSums(rows);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -424,10 +422,8 @@ private:
     __aicore__ inline void LoadQueryKey(int64_t batch, int64_t firstHead, int64_t heads,
         int64_t rowFractals)
     {
-        DataCopy(queryL1_,
-            queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN],
-            Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN, rowFractals * kFractal,
-                1, 0));
+        LoadNz(queryL1_, queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN],
+            heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
@@ -441,13 +437,8 @@ private:
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                LoadData(
-                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
-                    queryL1_[rowGroup * (kFractal * kFractal)],
-                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
-                        false, 0));
-            }
+            LoadLeft(leftL0, queryL1_, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
+                rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -456,30 +447,15 @@ private:
                     auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (operands.keyStrideT <= 65535) {
-                        DataCopy(keyL1, operands.keyGm[keyTile + n0 * operands.keyStrideT],
-                            Nd2NzParams(1, cols, tiling_.headDim, 0, operands.keyStrideT,
-                                RoundUp(cols, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < cols; ++row) {
-                            DataCopy(keyL1[row * kFractal],
-                                operands.keyGm[keyTile + n0 * operands.keyStrideT
-                                    + row * operands.keyStrideT],
-                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                    RoundUp(cols, kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    LoadNzOfAnyPitch(keyL1, operands.keyGm[keyTile + n0 * operands.keyStrideT],
+                        cols, tiling_.headDim, operands.keyStrideT, RoundUp(cols, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
                         auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0,
-                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
-                                0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        LoadFractals(rightL0, keyL1,
+                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
@@ -489,12 +465,10 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     keyL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    operands.scoreRingGm[slot * operands.rowsPerTask * kTileKeys + n0], productL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                        kTileKeys, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(operands.scoreRingGm[slot * operands.rowsPerTask * kTileKeys + n0],
+                    productL0, taskRows, RoundUp(cols, kFractal), kTileKeys,
+                    rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -516,10 +490,9 @@ private:
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, operands.probRingGm[slot * operands.rowsPerTask * kTileKeys],
-                Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kBaseN) {
-                const int64_t width = kBaseN;
+            LoadNz(probL1, operands.probRingGm[slot * operands.rowsPerTask * kTileKeys], taskRows,
+                keys, kTileKeys, rowFractals * kFractal);
+            {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
@@ -527,53 +500,32 @@ private:
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    if (operands.valueStrideT <= 65535) {
-                        DataCopy(valueL1,
-                            operands.valueGm[valueTile + k0 * operands.valueStrideT + d0],
-                            Nd2NzParams(1, depth, MinOf(width, tiling_.headDim - d0), 0,
-                                operands.valueStrideT, RoundUp(depth, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < depth; ++row) {
-                            DataCopy(valueL1[row * kFractal],
-                                operands.valueGm[valueTile + k0 * operands.valueStrideT + d0
-                                    + row * operands.valueStrideT],
-                                Nd2NzParams(1, 1, MinOf(width, tiling_.headDim - d0), 0,
-                                    MinOf(width, tiling_.headDim - d0), RoundUp(depth, kFractal), 1,
-                                    0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    LoadNzOfAnyPitch(valueL1,
+                        operands.valueGm[valueTile + k0 * operands.valueStrideT], depth,
+                        tiling_.headDim, operands.valueStrideT, RoundUp(depth, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
-                        const int64_t columnFractals = CeilDiv(width, kFractal);
+                        const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                probL1[(k0 / kFractal * rowFractals
-                                    + rowGroup) * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
+                        LoadLeft(leftL0,
+                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
+                            rowFractals, depthFractals, rowFractals);
                         {
                             auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(
-                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
-                                        0));
-                            }
-                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
+                                depthFractals);
+                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // below 10 fractals only: larger products accumulate in order without
                             // it
-                            if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
+                            if (rowFractals * kFractal * kPaddedHeadSize
+                                < 10 * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
                             }
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, width, depth, 0, false,
+                                MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
                                     k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ ^= 1;
@@ -584,13 +536,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    operands.outRingGm[slot * operands.rowsPerTask * kPaddedHeadSize + d0],
-                    productL0,
-                    FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kPaddedHeadSize,
-                        false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(operands.outRingGm[slot * operands.rowsPerTask * kPaddedHeadSize],
+                    productL0, taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -607,27 +555,31 @@ private:
         if (tiles > 0) {
             for (int64_t member = 0; member < members; ++member) {
                 const int64_t rowBatch = memberRows_[member];
-                DataCopy(queryL1_[member * heads * kFractal],
+                LoadNz(queryL1_[member * heads * kFractal],
                     queryGm_[rowBatch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN],
-                    Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
-                        rowFractals * kFractal, 1, 0));
+                    heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
             }
         }
     }
 
     // Vector stages
     // Initializes the maxima and sums of the rows.
-    __aicore__ inline void StartRowsKey(int64_t rows)
+    __aicore__ inline void StartRows(int64_t rows)
     {
-        PipeBarrier<PIPE_V>();
-        Duplicate(rowMax_, float(kLowest), rows);
-        Duplicate(rowSum_, float(0), rows);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_, float(kLowest), rows);
+            Duplicate(rowSum_, float(0), rows);
+        }
     }
 
     // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSumsKey(int64_t rows)
+    __aicore__ inline void StartSums(int64_t rows)
     {
-        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
@@ -642,11 +594,9 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            DataCopyPad(score,
+            LoadRows(score,
                 operands.scoreRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<float>());
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (relay_attention.py:94)
@@ -662,14 +612,9 @@ private:
                 }
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
-            if (kFoldedLanes * 8 > keys) {
-                Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
-            }
+            Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -680,18 +625,9 @@ private:
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
             // score = exp(score - newMax)
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                    const int64_t groupRows = MinOf(8, chunk - r8);
-                    Sub(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
-                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
-                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-                }
-            }
+            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
@@ -706,14 +642,9 @@ private:
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
             Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
-            if (kFoldedLanes * 8 > keys) {
-                Duplicate(lanes_, float(0), chunk * kFoldedLanes);
-            }
+            Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -724,13 +655,10 @@ private:
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            DataCopyPad(
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(
                 operands.probRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_,
-                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                    (kTileKeys - keys) * 2, 0));
+                prob_, chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
@@ -748,27 +676,15 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            DataCopyPad(partial,
+            LoadRow(partial,
                 operands.outRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
-                DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                DataCopyPadExtParams<float>());
+                chunk * kPaddedHeadSize);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                    const int64_t groupRows = MinOf(8, chunk - r8);
-                    Mul(accumulator_[r0 * kPaddedHeadSize + d0 + r8 * kPaddedHeadSize],
-                        accumulator_[r0 * kPaddedHeadSize + d0 + r8 * kPaddedHeadSize],
-                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
-                        groupRows,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
-            }
+            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+                kPaddedHeadSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
@@ -796,33 +712,12 @@ private:
             SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
             const int64_t partialRow = split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
             WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-            DataCopyPad(partialMaxKeyGm_[partialRow * 8], leavingMax,
-                DataCopyExtParams(chunk, 32, 0, 0, 0));
-            DataCopyPad(partialSumKeyGm_[partialRow * 8], leavingSum,
-                DataCopyExtParams(chunk, 32, 0, 0, 0));
-            DataCopyPad(partialOutKeyGm_[partialRow * kPaddedHeadSize], leavingOut,
-                DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0, 0, 0));
+            StoreRows(partialMaxKeyGm_[partialRow * 8], leavingMax, chunk, 8, 8, 8);
+            StoreRows(partialSumKeyGm_[partialRow * 8], leavingSum, chunk, 8, 8, 8);
+            StoreRows(partialOutKeyGm_[partialRow * kPaddedHeadSize], leavingOut, chunk,
+                kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             leavingMaxSlot_ ^= 1;
-        }
-    }
-
-    // Initializes the maxima and sums of the rows.
-    __aicore__ inline void StartRowsKeyShare(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_, float(kLowest), rows);
-            Duplicate(rowSum_, float(0), rows);
-        }
-    }
-
-    // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSumsKeyShare(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
         }
     }
 
@@ -840,20 +735,16 @@ private:
             Brcb(leavingMax, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
             Brcb(leavingSum, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
             Adds(leavingOut, accumulator_[r0 * kPaddedHeadSize], float(0), chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-            WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                 const int64_t rowBatch = memberRows_[(rowBegin + r0 + row) / heads];
                 const int64_t partialRow =
                     split * tiling_.rowTotal + rowBatch * tiling_.queryHeads + head;
-                DataCopyPad(partialMaxKeyShareGm_[partialRow * 8], leavingMax[row * 8],
-                    DataCopyExtParams(1, 32, 0, 0, 0));
-                DataCopyPad(partialSumKeyShareGm_[partialRow * 8], leavingSum[row * 8],
-                    DataCopyExtParams(1, 32, 0, 0, 0));
-                DataCopyPad(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
-                    leavingOut[row * kPaddedHeadSize],
-                    DataCopyExtParams(1, kPaddedHeadSize * 4, 0, 0, 0));
+                StoreRow(partialMaxKeyShareGm_[partialRow * 8], leavingMax[row * 8], 8);
+                StoreRow(partialSumKeyShareGm_[partialRow * 8], leavingSum[row * 8], 8);
+                StoreRow(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
+                    leavingOut[row * kPaddedHeadSize], kPaddedHeadSize);
             }
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             leavingMaxSlot_ ^= 1;
@@ -883,17 +774,14 @@ private:
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                 {
                     auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    DataCopyPad(partMax, partialMaxKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    DataCopyPad(partSum, partialSumKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
+                    LoadRow(partMax, partialMaxKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        chunk * 8);
+                    LoadRow(partSum, partialSumKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        chunk * 8);
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    DataCopyPad(partial,
+                    LoadRow(partial,
                         partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
-                        DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
+                        chunk * kPaddedHeadSize);
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -910,16 +798,9 @@ private:
                     Mul(partSum, partSum, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
-                                1));
-                    }
-                    for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
-                                1));
-                    }
+                    MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize,
+                        kPaddedHeadSize);
+                    MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
                     PipeBarrier<PIPE_V>();
                     Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
                     SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
@@ -935,20 +816,17 @@ private:
                     WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                     {
                         auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                        DataCopyPad(partMax,
+                        LoadRow(partMax,
                             partialMaxKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>());
-                        DataCopyPad(partSum,
+                            chunk * 8);
+                        LoadRow(partSum,
                             partialSumKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>());
+                            chunk * 8);
                         WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                        DataCopyPad(partial,
+                        LoadRow(partial,
                             partialOutKeyShareGm_[(part * tiling_.rowTotal
                                 + firstRow) * kPaddedHeadSize],
-                            DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>());
+                            chunk * kPaddedHeadSize);
                         SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                         // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                         WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -965,17 +843,9 @@ private:
                         Mul(partSum, partSum, partMax, chunk * 8);
                         PipeBarrier<PIPE_V>();
                         Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                        for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                            Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes,
-                                chunk,
-                                BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8,
-                                    kPaddedHeadSize / 8, 1));
-                        }
-                        for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                            Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                                BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8,
-                                    kPaddedHeadSize / 8, 1));
-                        }
+                        MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize,
+                            kPaddedHeadSize);
+                        MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
                         PipeBarrier<PIPE_V>();
                         Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
                         SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
@@ -988,20 +858,14 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-            }
+            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
             auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            DataCopyPad(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result,
-                DataCopyExtParams(chunk, tiling_.headDim * 2,
-                    (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
-                    (tiling_.outStrideN - tiling_.headDim) * 2, 0));
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            StoreRows(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result, chunk,
+                tiling_.headDim, tiling_.outStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }

@@ -13,14 +13,11 @@
 #include "../op_kernel/self_attention_d128_e128_key_value_clampType_MIN_MAX_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_schedule.h"
-#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI_schedule.h"
-#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM_schedule.h"
-#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_maskType_NORM_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_key_padded_value_padded_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_query_padded_schedule.h"
-#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_cacheK_list_cacheV_list_schedule.h"
 #include "../op_kernel/self_attention_tiling.h"
 #include "arithmetic.h"
@@ -176,9 +173,9 @@ struct Kernel {
     int32_t rowTotalForm;
     // of cacheKStrideT, cacheKStrideK, cacheKStrideB, cacheVStrideT, cacheVStrideK, cacheVStrideB
     int32_t cacheKStrideTForm;
-    int32_t attentionMaskPitch0Form;  // of attentionMaskPitch0
+    int32_t attentionMaskStrideBForm;  // of attentionMaskStrideB
+    int32_t attentionMaskStrideNForm;  // of attentionMaskStrideN
     int32_t factorMultiplyForm;  // of factorMultiply
-    int32_t attentionMaskPitch1Form;  // of attentionMaskPitch1
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedValueSize;  // head size of values and results, padded to 16
@@ -334,13 +331,19 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
                     : 0) * 2,
                     512);
     }
-    if (kernel.attentionMaskPitch0Form == 0) {
-        tiling.attentionMaskPitch0 = problem.maskCols;
-    } else if (kernel.attentionMaskPitch0Form == 1) {
-        tiling.attentionMaskPitch0 = problem.maskRows * problem.maskCols;
-    } else if (kernel.attentionMaskPitch0Form == 2) {
-        tiling.attentionMaskPitch0 = problem.headNum * problem.maskRows * problem.maskCols;
+    if (kernel.attentionMaskStrideBForm == 0) {
+        tiling.attentionMaskStrideB = 0;
+    } else if (kernel.attentionMaskStrideBForm == 1) {
+        tiling.attentionMaskStrideB = problem.maskRows * problem.maskCols;
+    } else if (kernel.attentionMaskStrideBForm == 2) {
+        tiling.attentionMaskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
     }
+    if (kernel.attentionMaskStrideNForm == 0) {
+        tiling.attentionMaskStrideN = 0;
+    } else if (kernel.attentionMaskStrideNForm == 1) {
+        tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
+    }
+    tiling.attentionMaskStrideQ = problem.maskCols;
     if (kernel.factorMultiplyForm == 0) {
         tiling.factorMultiply =
             problem.kernelType == values::KernelType::kHighPrecision
@@ -381,12 +384,6 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
         problem.queryLayout == values::QueryLayout::kPadded
             ? problem.qRows * (problem.headNum * problem.headSizeValue)
             : problem.headNum * (problem.qRows * problem.headSizeValue);
-    if (kernel.attentionMaskPitch1Form == 0) {
-        tiling.attentionMaskPitch1 = problem.maskCols;
-    } else if (kernel.attentionMaskPitch1Form == 1) {
-        tiling.attentionMaskPitch1 = problem.maskRows * problem.maskCols;
-    }
-    tiling.attentionMaskPitch2 = problem.maskCols;
     tiling.keyStrideB = problem.newRows * (problem.kvHeads * problem.headSizeValue);
     tiling.valueStrideB = problem.newRows * (problem.kvHeads * problem.headSizeV);
     tiling.cacheKIsLayers = problem.cacheKLayout == values::CacheKLayout::kLayers;
@@ -671,11 +668,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI;
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI, 0, 0, 1,
-            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI, 0, 0, 0,
+            1, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
@@ -704,8 +700,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM;
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         constexpr Kernel kernel{
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM, 0, 0, 1,
             0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
@@ -737,11 +732,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 0, 0, 2, 0,
-            1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 0, 0, 2, 1,
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
@@ -981,7 +975,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 0, 0, 0, 1, 0,
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 0, 0, 0, 0, 1,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
@@ -1132,8 +1126,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 0, 0, 1,
-            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 0, 0, 0,
+            1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
@@ -1190,11 +1184,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI;
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI, 0, 0, 1,
-            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI, 0, 0, 0,
+            1, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
@@ -1223,11 +1216,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM;
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         constexpr Kernel kernel{
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM, 0, 0, 1,
-            1, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
@@ -1256,11 +1248,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 0, 0, 2, 0,
-            1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 0, 0, 2, 1,
+            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);

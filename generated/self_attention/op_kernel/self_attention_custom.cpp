@@ -24,14 +24,11 @@
 #include "self_attention_d128_e128_key_value_clampType_MIN_MAX.h"
 #include "self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
 #include "self_attention_d128_e128.h"
-#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI.h"
-#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM.h"
-#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM.h"
+#include "self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
 #include "self_attention_d128_e128_key_value_maskType_NORM_COMPRESS.h"
 #include "self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
 #include "self_attention_d128_e128_key_value_key_padded_value_padded.h"
 #include "self_attention_d128_e128_key_value_query_padded.h"
-#include "self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
 #include "self_attention_d128_e128_cacheK_list_cacheV_list.h"
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
@@ -43,14 +40,11 @@
 #include "self_attention_d128_e128_key_value_clampType_MIN_MAX.h"
 #include "self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
 #include "self_attention_d128_e128.h"
-#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI.h"
-#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM.h"
-#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM.h"
+#include "self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
 #include "self_attention_d128_e128_key_value_maskType_NORM_COMPRESS.h"
 #include "self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
 #include "self_attention_d128_e128_key_value_key_padded_value_padded.h"
 #include "self_attention_d128_e128_key_value_query_padded.h"
-#include "self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
 #include "self_attention_d128_e128_cacheK_list_cacheV_list.h"
 #endif
 
@@ -137,24 +131,21 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     } else if (TILING_KEY_IS(31311840643088)) {
         static_assert(31311840643088 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI));
-        namespace chosen =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(15658213672976)) {
         static_assert(15658213672976 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM));
-        namespace chosen =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(15659742496784)) {
         static_assert(15659742496784 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
-        namespace chosen =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
@@ -264,24 +255,21 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     } else if (TILING_KEY_IS(31311840643089)) {
         static_assert(31311840643089 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI));
-        namespace chosen =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(15658213672977)) {
         static_assert(15658213672977 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM));
-        namespace chosen =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(15659742496785)) {
         static_assert(15659742496785 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
-        namespace chosen =
-            self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);

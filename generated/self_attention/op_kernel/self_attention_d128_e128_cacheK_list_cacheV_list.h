@@ -13,9 +13,9 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t of an item, the cube running ahead:
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
@@ -163,8 +163,7 @@ private:
             const int64_t cacheVRows = SizeFromEnd(cacheVList_, batch, 2);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -311,34 +310,30 @@ private:
         if (tiles > 0) {
             if (tiling_.queryIsScaled) {
                 if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                    DataCopy(queryL1_,
+                    LoadNz(queryL1_,
                         scaledQueryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
-                        Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
-                            rowFractals * kFractal, 1, 0));
+                        queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
-                        DataCopy(queryL1_[position * heads * kFractal],
+                        LoadNz(queryL1_[position * heads * kFractal],
                             scaledQueryGm_[(firstToken + firstQuery
                                 + position) * tiling_.queryStrideS
                                 + firstHead * tiling_.queryStrideN],
-                            Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
-                                rowFractals * kFractal, 1, 0));
+                            heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
                     }
                 }
             } else if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                DataCopy(queryL1_,
+                LoadNz(queryL1_,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
-                    Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
-                        rowFractals * kFractal, 1, 0));
+                    queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1_[position * heads * kFractal],
+                    LoadNz(queryL1_[position * heads * kFractal],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
-                        Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
-                            rowFractals * kFractal, 1, 0));
+                        heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
                 }
             }
         }
@@ -357,13 +352,8 @@ private:
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                LoadData(
-                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
-                    queryL1_[rowGroup * (kFractal * kFractal)],
-                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
-                        false, 0));
-            }
+            LoadLeft(leftL0, queryL1_, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
+                rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -372,30 +362,15 @@ private:
                     auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (tiling_.cacheKStrideT <= 65535) {
-                        DataCopy(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT],
-                            Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.cacheKStrideT,
-                                RoundUp(cols, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < cols; ++row) {
-                            DataCopy(keyL1[row * kFractal],
-                                cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT
-                                    + row * tiling_.cacheKStrideT],
-                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                    RoundUp(cols, kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    LoadNzOfAnyPitch(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT], cols,
+                        tiling_.headDim, tiling_.cacheKStrideT, RoundUp(cols, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
                         auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0,
-                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
-                                0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        LoadFractals(rightL0, keyL1,
+                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
@@ -405,12 +380,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     keyL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                        kTileKeys, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -434,8 +406,8 @@ private:
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
-                Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+                kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -444,44 +416,23 @@ private:
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    if (tiling_.cacheVStrideT <= 65535) {
-                        DataCopy(valueL1, cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT],
-                            Nd2NzParams(1, depth, tiling_.valueDim, 0, tiling_.cacheVStrideT,
-                                RoundUp(depth, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < depth; ++row) {
-                            DataCopy(valueL1[row * kFractal],
-                                cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT
-                                    + row * tiling_.cacheVStrideT],
-                                Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
-                                    RoundUp(depth, kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    LoadNzOfAnyPitch(valueL1, cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT],
+                        depth, tiling_.valueDim, tiling_.cacheVStrideT, RoundUp(depth, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                probL1[(k0 / kFractal * rowFractals
-                                    + rowGroup) * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
+                        LoadLeft(leftL0,
+                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
+                            rowFractals, depthFractals, rowFractals);
                         {
                             auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(
-                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
-                                        0));
-                            }
-                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
+                                depthFractals);
+                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // below 10 fractals only: larger products accumulate in order without
                             // it
                             if (rowFractals * kFractal * kPaddedValueSize
@@ -500,12 +451,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
-                    FixpipeParamsV220(kPaddedValueSize, taskRows, rowFractals * kFractal,
-                        kPaddedValueSize, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
+                    taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -525,10 +473,8 @@ private:
                  firstElement += blockCount_ * 8192) {
                 const int64_t elements = MinOf(4096, tiling_.queryElements - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
-                DataCopyPad(queryPart_, queryGm_[firstElement],
-                    DataCopyExtParams(1, elements * 2, 0, 0, 0), DataCopyPadExtParams<T>());
-                SetFlag<HardEvent::MTE2_V>(kQueryPartReady);
-                WaitFlag<HardEvent::MTE2_V>(kQueryPartReady);
+                LoadRow(queryPart_, queryGm_[firstElement], elements);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kQueryPartReady);
                 PipeBarrier<PIPE_V>();
                 Cast(queryWide_, queryPart_, RoundMode::CAST_NONE, elements);
                 SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
@@ -537,10 +483,8 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
                 PipeBarrier<PIPE_V>();
                 Cast(queryScaled_, queryWide_, RoundMode::CAST_RINT, elements);
-                SetFlag<HardEvent::V_MTE3>(kQueryScaledReady);
-                WaitFlag<HardEvent::V_MTE3>(kQueryScaledReady);
-                DataCopyPad(scaledQueryGm_[firstElement], queryScaled_,
-                    DataCopyExtParams(1, elements * 2, 0, 0, 0));
+                SetAndWaitFlag<HardEvent::V_MTE3>(kQueryScaledReady);
+                StoreRow(scaledQueryGm_[firstElement], queryScaled_, elements);
                 SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
             }
         }
@@ -587,11 +531,8 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            DataCopyPad(score,
-                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<float>());
+            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (self_attention.py:252)
@@ -611,10 +552,7 @@ private:
                 Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -625,15 +563,9 @@ private:
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
             // score = exp(score - newMax)
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
+            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
@@ -652,10 +584,7 @@ private:
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -666,12 +595,9 @@ private:
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_,
-                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                    (kTileKeys - keys) * 2, 0));
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
@@ -688,23 +614,15 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            DataCopyPad(partial,
+            LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                DataCopyPadExtParams<float>());
+                chunk * kPaddedValueSize);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0],
-                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-            }
+            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                kPaddedValueSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
@@ -725,40 +643,29 @@ private:
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-                }
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kPaddedValueSize + d0],
-                        accumulator_[r0 * kPaddedValueSize + d0],
-                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-                }
+                DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                    kPaddedValueSize);
                 auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                    StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
-                        result,
-                        DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                            (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
-                            (tiling_.outputStrideS - tiling_.valueDim) * 2, 0));
+                        result, chunk, tiling_.valueDim, tiling_.outputStrideS, kPaddedValueSize);
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                        StoreRow(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                             + head * tiling_.outputStrideN],
-                            result[row * kPaddedValueSize],
-                            DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
+                            result[row * kPaddedValueSize], tiling_.valueDim);
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -776,21 +683,19 @@ private:
                 Brcb(leavingSum, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
                 Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
                     chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     const int64_t partialRow =
                         split * tiling_.rowTotal
                             + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], leavingOut,
-                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
-                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
+                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax, chunk, 8,
+                        tiling_.queryHeads * 8, 8);
+                    StoreRows(partialSumGm_[partialRow * 8], leavingSum, chunk, 8,
+                        tiling_.queryHeads * 8, 8);
+                    StoreRows(partialOutGm_[partialRow * kPaddedValueSize], leavingOut, chunk,
+                        kPaddedValueSize, tiling_.queryHeads * kPaddedValueSize, kPaddedValueSize);
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -798,13 +703,10 @@ private:
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                            leavingOut[row * kPaddedValueSize],
-                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
+                        StoreRow(partialMaxGm_[partialRow * 8], leavingMax[row * 8], 8);
+                        StoreRow(partialSumGm_[partialRow * 8], leavingSum[row * 8], 8);
+                        StoreRow(partialOutGm_[partialRow * kPaddedValueSize],
+                            leavingOut[row * kPaddedValueSize], kPaddedValueSize);
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
@@ -837,17 +739,14 @@ private:
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                 {
                     auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
+                    LoadRow(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        chunk * 8);
+                    LoadRow(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        chunk * 8);
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    DataCopyPad(partial,
+                    LoadRow(partial,
                         partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                        DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
+                        chunk * kPaddedValueSize);
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -864,16 +763,9 @@ private:
                     Mul(partSum, partSum, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
+                    MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize,
+                        kPaddedValueSize);
+                    MulRows<1>(partial, partMax, chunk, kPaddedValueSize, kPaddedValueSize);
                     PipeBarrier<PIPE_V>();
                     Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
                     SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
@@ -885,22 +777,15 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-            }
+            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
             auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                 + head * tiling_.outputStrideN],
-                result,
-                DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                    (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
-                    (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
+                result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }

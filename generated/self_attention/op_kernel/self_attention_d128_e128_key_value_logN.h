@@ -13,9 +13,9 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   AIV  WriteRows     tile t - kPrefetch
@@ -178,8 +178,7 @@ private:
             const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenOfBatch, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQuery(item, firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, batch, kvHead,
@@ -189,12 +188,13 @@ private:
                         keyPosition, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, tiles, item, firstTile, keyEnd, batch, kvHead, newValueStart,
-                        slot, taskRows, rowFractals, valuePosition] =
+                    const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile < tiles && tiling_.items > item) {
-                        WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile,
-                            newValueStart, valuePosition, tile, slot);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
+                            earlier.rowFractals, earlier.keyEnd, earlier.firstTile,
+                            earlier.newValueStart, earlier.valuePosition, earlier.tile,
+                            earlier.slot);
                     }
                 }
             }
@@ -252,18 +252,18 @@ private:
                         rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads,
-                        firstHead, firstQuery, firstToken, split] =
+                    const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile == 0) {
-                        StartSums(rows);
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
                     }
-                    if (tile < tiles && tiling_.items > item) {
-                        UpdateTile(slot, rowBegin, rows);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (tile == steps - 1) {
-                        WriteRows(split, firstHead, heads, firstQuery, firstToken, itemSlot,
-                            rowBegin, rows);
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRows(earlier.split, earlier.firstHead, earlier.heads,
+                            earlier.firstQuery, earlier.firstToken, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -353,34 +353,30 @@ private:
         if (tiles > 0 && tiling_.items > item) {
             if (tiling_.queryIsScaled) {
                 if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                    DataCopy(queryL1,
+                    LoadNz(queryL1,
                         scaledQueryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
-                        Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
-                            rowFractals * kFractal, 1, 0));
+                        queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
-                        DataCopy(queryL1[position * heads * kFractal],
+                        LoadNz(queryL1[position * heads * kFractal],
                             scaledQueryGm_[(firstToken + firstQuery
                                 + position) * tiling_.queryStrideS
                                 + firstHead * tiling_.queryStrideN],
-                            Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
-                                rowFractals * kFractal, 1, 0));
+                            heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
                     }
                 }
             } else if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                DataCopy(queryL1,
+                LoadNz(queryL1,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
-                    Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
-                        rowFractals * kFractal, 1, 0));
+                    queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1[position * heads * kFractal],
+                    LoadNz(queryL1[position * heads * kFractal],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
-                        Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
-                            rowFractals * kFractal, 1, 0));
+                        heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
                 }
             }
         }
@@ -402,13 +398,7 @@ private:
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                LoadData(
-                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal) * (kFractal * kFractal)],
-                    queryL1[rowGroup * (kFractal * kFractal)],
-                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0, 0,
-                        false, 0));
-            }
+            LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -419,51 +409,36 @@ private:
                     const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     if (cachedRows > 0) {
-                        if (tiling_.cacheKStrideT <= 65535) {
-                            DataCopy(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT],
-                                Nd2NzParams(1, cachedRows, tiling_.headDim, 0,
-                                    tiling_.cacheKStrideT, RoundUp(cols, kFractal), 1, 0));
-                        } else {
-                            for (int64_t row = 0; row < cachedRows; ++row) {
-                                DataCopy(keyL1[row * kFractal],
-                                    cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT
-                                        + row * tiling_.cacheKStrideT],
-                                    Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                        RoundUp(cols, kFractal), 1, 0));
-                            }
-                        }
+                        LoadNzOfAnyPitch(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT],
+                            cachedRows, tiling_.headDim, tiling_.cacheKStrideT,
+                            RoundUp(cols, kFractal));
                     }
                     if (cols > cachedRows) {
                         if (tiling_.keyStrideU <= 65535) {
                             PipeBarrier<PIPE_MTE2>();
-                            DataCopy(keyL1[cachedRows * kFractal],
+                            LoadNz(keyL1[cachedRows * kFractal],
                                 keyGm_[newKeyTile
                                     + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
-                                Nd2NzParams(1, cols - cachedRows, tiling_.headDim, 0,
-                                    tiling_.keyStrideU, RoundUp(cols, kFractal), 1, 0));
+                                cols - cachedRows, tiling_.headDim, tiling_.keyStrideU,
+                                RoundUp(cols, kFractal));
                         } else {
                             PipeBarrier<PIPE_MTE2>();
                             for (int64_t row = 0; row < cols - cachedRows; ++row) {
-                                DataCopy(keyL1[(cachedRows + row) * kFractal],
+                                LoadNz(keyL1[(cachedRows + row) * kFractal],
                                     keyGm_[newKeyTile
                                         + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU
                                         + row * tiling_.keyStrideU],
-                                    Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                        RoundUp(cols, kFractal), 1, 0));
+                                    1, tiling_.headDim, tiling_.headDim, RoundUp(cols, kFractal));
                             }
                         }
                     }
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
                         auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0,
-                                CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0,
-                                0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        LoadFractals(rightL0, keyL1,
+                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
@@ -473,12 +448,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     keyL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                        kTileKeys, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -504,8 +476,8 @@ private:
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
-                Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+                kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -517,65 +489,45 @@ private:
                         MaxOf(0, MinOf(depth, valuePosition - firstKey - k0));
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     if (cachedRows > 0) {
-                        if (tiling_.cacheVStrideT <= 65535) {
-                            DataCopy(valueL1, cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT],
-                                Nd2NzParams(1, cachedRows, tiling_.valueDim, 0,
-                                    tiling_.cacheVStrideT, RoundUp(depth, kFractal), 1, 0));
-                        } else {
-                            for (int64_t row = 0; row < cachedRows; ++row) {
-                                DataCopy(valueL1[row * kFractal],
-                                    cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT
-                                        + row * tiling_.cacheVStrideT],
-                                    Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
-                                        RoundUp(depth, kFractal), 1, 0));
-                            }
-                        }
+                        LoadNzOfAnyPitch(valueL1, cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT],
+                            cachedRows, tiling_.valueDim, tiling_.cacheVStrideT,
+                            RoundUp(depth, kFractal));
                     }
                     if (depth > cachedRows) {
                         if (tiling_.valueStrideU <= 65535) {
                             PipeBarrier<PIPE_MTE2>();
-                            DataCopy(valueL1[cachedRows * kFractal],
+                            LoadNz(valueL1[cachedRows * kFractal],
                                 valueGm_[newValueTile
                                     + (k0 - valuePosition + cachedRows) * tiling_.valueStrideU],
-                                Nd2NzParams(1, depth - cachedRows, tiling_.valueDim, 0,
-                                    tiling_.valueStrideU, RoundUp(depth, kFractal), 1, 0));
+                                depth - cachedRows, tiling_.valueDim, tiling_.valueStrideU,
+                                RoundUp(depth, kFractal));
                         } else {
                             PipeBarrier<PIPE_MTE2>();
                             for (int64_t row = 0; row < depth - cachedRows; ++row) {
-                                DataCopy(valueL1[(cachedRows + row) * kFractal],
+                                LoadNz(valueL1[(cachedRows + row) * kFractal],
                                     valueGm_[newValueTile
                                         + (k0 - valuePosition + cachedRows) * tiling_.valueStrideU
                                         + row * tiling_.valueStrideU],
-                                    Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
-                                        RoundUp(depth, kFractal), 1, 0));
+                                    1, tiling_.valueDim, tiling_.valueDim,
+                                    RoundUp(depth, kFractal));
                             }
                         }
                     }
-                    SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                probL1[(k0 / kFractal * rowFractals
-                                    + rowGroup) * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
+                        LoadLeft(leftL0,
+                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
+                            rowFractals, depthFractals, rowFractals);
                         {
                             auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(
-                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0,
-                                        0));
-                            }
-                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
+                                depthFractals);
+                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // below 10 fractals only: larger products accumulate in order without
                             // it
                             if (rowFractals * kFractal * kPaddedValueSize
@@ -594,12 +546,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
-                    FixpipeParamsV220(kPaddedValueSize, taskRows, rowFractals * kFractal,
-                        kPaddedValueSize, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
+                    taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -619,10 +568,8 @@ private:
                  firstElement += blockCount_ * 8192) {
                 const int64_t elements = MinOf(4096, tiling_.queryElements - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
-                DataCopyPad(queryPart_, queryGm_[firstElement],
-                    DataCopyExtParams(1, elements * 2, 0, 0, 0), DataCopyPadExtParams<T>());
-                SetFlag<HardEvent::MTE2_V>(kQueryPartReady);
-                WaitFlag<HardEvent::MTE2_V>(kQueryPartReady);
+                LoadRow(queryPart_, queryGm_[firstElement], elements);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kQueryPartReady);
                 PipeBarrier<PIPE_V>();
                 Cast(queryWide_, queryPart_, RoundMode::CAST_NONE, elements);
                 SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
@@ -631,10 +578,8 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
                 PipeBarrier<PIPE_V>();
                 Cast(queryScaled_, queryWide_, RoundMode::CAST_RINT, elements);
-                SetFlag<HardEvent::V_MTE3>(kQueryScaledReady);
-                WaitFlag<HardEvent::V_MTE3>(kQueryScaledReady);
-                DataCopyPad(scaledQueryGm_[firstElement], queryScaled_,
-                    DataCopyExtParams(1, elements * 2, 0, 0, 0));
+                SetAndWaitFlag<HardEvent::V_MTE3>(kQueryScaledReady);
+                StoreRow(scaledQueryGm_[firstElement], queryScaled_, elements);
                 SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
             }
         }
@@ -672,11 +617,8 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            DataCopyPad(score,
-                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<float>());
+            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * logN  (self_attention.py:252)
@@ -703,10 +645,7 @@ private:
                 Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -718,15 +657,9 @@ private:
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
                 newMax_, chunk);
             // score = exp(score - newMax)
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Sub(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-            }
+            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
@@ -745,10 +678,7 @@ private:
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -761,21 +691,16 @@ private:
                 tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_,
-                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                    (kTileKeys - keys) * 2, 0));
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
         if (rows <= 0) {
-            SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            WaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            SetFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
-            WaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
@@ -797,23 +722,15 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            DataCopyPad(partial,
+            LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                DataCopyPadExtParams<float>());
+                chunk * kPaddedValueSize);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Mul(accumulator_[r0 * kPaddedValueSize + d0],
-                    accumulator_[r0 * kPaddedValueSize + d0],
-                    rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-            }
+            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                kPaddedValueSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
@@ -835,41 +752,30 @@ private:
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
-                        kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-                }
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Div(accumulator_[r0 * kPaddedValueSize + d0],
-                        accumulator_[r0 * kPaddedValueSize + d0],
-                        rowBlocks_[kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-                }
+                DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                    kPaddedValueSize);
                 auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                    StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
-                        result,
-                        DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                            (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
-                            (tiling_.outputStrideS - tiling_.valueDim) * 2, 0));
+                        result, chunk, tiling_.valueDim, tiling_.outputStrideS, kPaddedValueSize);
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                        StoreRow(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                             + head * tiling_.outputStrideN],
-                            result[row * kPaddedValueSize],
-                            DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
+                            result[row * kPaddedValueSize], tiling_.valueDim);
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -889,21 +795,19 @@ private:
                     BrcbRepeatParams(1, 8));
                 Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
                     chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     const int64_t partialRow =
                         split * tiling_.rowTotal
                             + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], leavingOut,
-                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
-                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
+                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax, chunk, 8,
+                        tiling_.queryHeads * 8, 8);
+                    StoreRows(partialSumGm_[partialRow * 8], leavingSum, chunk, 8,
+                        tiling_.queryHeads * 8, 8);
+                    StoreRows(partialOutGm_[partialRow * kPaddedValueSize], leavingOut, chunk,
+                        kPaddedValueSize, tiling_.queryHeads * kPaddedValueSize, kPaddedValueSize);
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -911,13 +815,10 @@ private:
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                            leavingOut[row * kPaddedValueSize],
-                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
+                        StoreRow(partialMaxGm_[partialRow * 8], leavingMax[row * 8], 8);
+                        StoreRow(partialSumGm_[partialRow * 8], leavingSum[row * 8], 8);
+                        StoreRow(partialOutGm_[partialRow * kPaddedValueSize],
+                            leavingOut[row * kPaddedValueSize], kPaddedValueSize);
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
@@ -950,17 +851,14 @@ private:
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                 {
                     auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
-                    DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
+                    LoadRow(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        chunk * 8);
+                    LoadRow(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        chunk * 8);
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    DataCopyPad(partial,
+                    LoadRow(partial,
                         partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                        DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                        DataCopyPadExtParams<float>());
+                        chunk * kPaddedValueSize);
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -977,16 +875,9 @@ private:
                     Mul(partSum, partSum, partMax, chunk * 8);
                     PipeBarrier<PIPE_V>();
                     Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
-                    for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                        Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
+                    MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize,
+                        kPaddedValueSize);
+                    MulRows<1>(partial, partMax, chunk, kPaddedValueSize, kPaddedValueSize);
                     PipeBarrier<PIPE_V>();
                     Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
                     SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
@@ -998,22 +889,15 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-            }
+            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
             auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                 + head * tiling_.outputStrideN],
-                result,
-                DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                    (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
-                    (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
+                result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }
@@ -1026,6 +910,7 @@ private:
             const int64_t newKeyStart = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
+            const int64_t newValueStart = newKeyStart;
             const int64_t newRows =
                 MaxOf(0, MinOf(tokenOffsetOfBatch, tiling_.keyCapacity) - keyPosition);
             for (int64_t newRow = blockIndex_ * 2 + subBlock_;
@@ -1036,56 +921,27 @@ private:
                     const int64_t chunk = MinOf(kRowsPerStep, tiling_.kvHeads - r0);
                     const int64_t kvHead = r0;
                     WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
-                    DataCopyPad(newKey_,
+                    LoadRows(newKey_,
                         keyGm_[kvHead * tiling_.keyStrideK
                             + (newKeyStart + newRow) * tiling_.keyStrideU],
-                        DataCopyExtParams(chunk, tiling_.headDim * 2,
-                            (tiling_.keyStrideK - tiling_.headDim) * 2,
-                            (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16, 0),
-                        DataCopyPadExtParams<T>());
-                    SetFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
-                    WaitFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
-                    DataCopyPad(cacheKGm_[batch * tiling_.cacheKStrideB
+                        chunk, tiling_.headDim, tiling_.keyStrideK, kPaddedHeadSize);
+                    SetAndWaitFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
+                    StoreRows(cacheKGm_[batch * tiling_.cacheKStrideB
                         + layerIdGm_.GetValue(0) * tiling_.cacheKStrideY
                         + kvHead * tiling_.cacheKStrideK + cacheRow * tiling_.cacheKStrideT],
-                        newKey_,
-                        DataCopyExtParams(chunk, tiling_.headDim * 2,
-                            (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
-                            (tiling_.cacheKStrideK - tiling_.headDim) * 2, 0));
+                        newKey_, chunk, tiling_.headDim, tiling_.cacheKStrideK, kPaddedHeadSize);
                     SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
-                }
-            }
-        }
-        for (int64_t batch = 0; batch < tiling_.batchRows; ++batch) {
-            const int64_t newValueStart = RowsBefore(batch);
-            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
-            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
-            const int64_t newRows =
-                MaxOf(0, MinOf(tokenOffsetOfBatch, tiling_.keyCapacity) - valuePosition);
-            for (int64_t newRow = blockIndex_ * 2 + subBlock_;
-                 newRow < newRows;
-                 newRow += blockCount_ * 2) {
-                const int64_t cacheRow = valuePosition + newRow;
-                for (int64_t r0 = 0; r0 < tiling_.kvHeads; r0 += kRowsPerStep) {
-                    const int64_t chunk = MinOf(kRowsPerStep, tiling_.kvHeads - r0);
-                    const int64_t kvHead = r0;
                     WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
-                    DataCopyPad(newValue_,
+                    LoadRows(newValue_,
                         valueGm_[kvHead * tiling_.valueStrideK
                             + (newValueStart + newRow) * tiling_.valueStrideU],
-                        DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                            (tiling_.valueStrideK - tiling_.valueDim) * 2,
-                            (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16, 0),
-                        DataCopyPadExtParams<T>());
-                    SetFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
-                    WaitFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
-                    DataCopyPad(cacheVGm_[batch * tiling_.cacheVStrideB
+                        chunk, tiling_.valueDim, tiling_.valueStrideK, kPaddedValueSize);
+                    SetAndWaitFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
+                    StoreRows(cacheVGm_[batch * tiling_.cacheVStrideB
                         + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
                         + kvHead * tiling_.cacheVStrideK + cacheRow * tiling_.cacheVStrideT],
-                        newValue_,
-                        DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                            (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
-                            (tiling_.cacheVStrideK - tiling_.valueDim) * 2, 0));
+                        newValue_, chunk, tiling_.valueDim, tiling_.cacheVStrideK,
+                        kPaddedValueSize);
                     SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
                 }
             }

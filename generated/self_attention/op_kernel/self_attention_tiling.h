@@ -95,7 +95,12 @@ struct SelfAttentionTiling {
     int64_t outRingPart;  // bytes of one block's outRing
     int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
-    int64_t attentionMaskPitch0;  // elements between neighbours of attentionMask along dimension 0
+    // elements between neighbours of attentionMask along B; 0: all have the same
+    int64_t attentionMaskStrideB;
+    // elements between neighbours of attentionMask along N; 0: all have the same
+    int64_t attentionMaskStrideN;
+    // elements between neighbours of attentionMask along Q; 0: all have the same
+    int64_t attentionMaskStrideQ;
     // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
     // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
     float factorMultiply;
@@ -106,8 +111,6 @@ struct SelfAttentionTiling {
     int64_t outputStrideQ;  // elements between neighbours of output along Q
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
-    int64_t attentionMaskPitch1;  // elements between neighbours of attentionMask along dimension 1
-    int64_t attentionMaskPitch2;  // elements between neighbours of attentionMask along dimension 2
     int64_t keyStrideB;  // elements between neighbours of key along B
     int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t cacheKIsLayers;  // whether cacheK has the layout layers

@@ -13,14 +13,11 @@
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_key_padded_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_query_padded_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE_schedule.h"
@@ -30,12 +27,9 @@
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_maskType_ALIBI_quantType_QKV_ONLINE_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE_schedule.h"
@@ -206,9 +200,9 @@ struct Kernel {
     int32_t rowTotalForm;  // of rowTotal, outputStrideN, valueStrideU, valueStrideK, queryStrideN
     int32_t keyStrideUForm;  // of keyStrideU, keyStrideK
     int32_t probRingPartForm;  // of probRingPart
-    int32_t maskPitch0Form;  // of maskPitch0
+    int32_t maskStrideBForm;  // of maskStrideB
+    int32_t maskStrideNForm;  // of maskStrideN
     int32_t factorMultiplyForm;  // of factorMultiply
-    int32_t maskPitch1Form;  // of maskPitch1
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedValueSize;  // head size of values and results, padded to 16
@@ -342,15 +336,19 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     tiling.outRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * 4, 512);
     tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    if (kernel.maskPitch0Form == 0) {
-        tiling.maskPitch0 = problem.maskCols;
-    } else if (kernel.maskPitch0Form == 1) {
-        tiling.maskPitch0 = problem.maskRows * problem.maskCols;
-    } else if (kernel.maskPitch0Form == 2) {
-        tiling.maskPitch0 = problem.headNum * problem.maskRows * problem.maskCols;
-    } else if (kernel.maskPitch0Form == 3) {
-        tiling.maskPitch0 = problem.maskRows * 128;
+    if (kernel.maskStrideBForm == 0) {
+        tiling.maskStrideB = 0;
+    } else if (kernel.maskStrideBForm == 1) {
+        tiling.maskStrideB = problem.maskRows * problem.maskCols;
+    } else if (kernel.maskStrideBForm == 2) {
+        tiling.maskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
     }
+    if (kernel.maskStrideNForm == 0) {
+        tiling.maskStrideN = 0;
+    } else if (kernel.maskStrideNForm == 1) {
+        tiling.maskStrideN = problem.maskRows * problem.maskCols;
+    }
+    tiling.maskStrideQ = problem.maskCols;
     if (kernel.factorMultiplyForm == 0) {
         tiling.factorMultiply =
             problem.kernelType == values::KernelType::kHighPrecision
@@ -399,12 +397,7 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
         problem.queryLayout == values::QueryLayout::kPadded
             ? problem.qRows * (problem.headNum * problem.headSizeValue)
             : problem.headNum * (problem.qRows * problem.headSizeValue);
-    if (kernel.maskPitch1Form == 0) {
-        tiling.maskPitch1 = problem.maskCols;
-    } else if (kernel.maskPitch1Form == 1) {
-        tiling.maskPitch1 = problem.maskRows * problem.maskCols;
-    }
-    tiling.maskPitch2 = problem.maskCols;
+    tiling.maskPitch0 = problem.maskRows * 128;
     tiling.windowSize = problem.windowSize;
     tiling.vpvDescaleStrideN = 1;
     tiling.qkDescaleStrideN = 1;
@@ -613,10 +606,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI;
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 1, 0, 0,
+            Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -638,8 +630,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM;
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         constexpr Kernel kernel{
             Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 0, 0, 0, 0, 1, 0, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
@@ -663,9 +654,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 2, 0, 1,
+            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 2, 1, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -713,7 +704,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 3, 0,
+            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0,
             0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
@@ -874,7 +865,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 0,
+            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 1,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1022,10 +1013,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI;
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 1, 0, 0,
+            Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1047,10 +1037,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM;
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 0, 0, 0, 0, 1, 1, 0,
+            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM, 1, 0, 0, 0, 0, 1, 0, 1,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1072,9 +1061,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 2, 0, 1,
+            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 2, 1, 0,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1122,7 +1111,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
         constexpr Kernel kernel{
-            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 3, 0,
+            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0,
             0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
@@ -1483,10 +1472,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_maskType_ALIBI_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE,
-            1, 0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            1, 0, 0, 0, 1, 0, 1, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1513,7 +1502,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE,
             1, 0, 0, 0, 1, 1, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
@@ -1543,10 +1532,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE,
-            1, 0, 0, 0, 1, 2, 0, 1, schedule::kMaxRows, schedule::kTileKeys,
+            1, 0, 0, 0, 1, 2, 1, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);
@@ -1578,7 +1567,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
         constexpr Kernel kernel{
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE,
-            1, 0, 0, 0, 1, 3, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
+            1, 0, 0, 0, 1, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
             schedule::kPaddedValueSize, schedule::kRing};
         const SelfAttentionPaEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
         return PlanOf(kernel, tiling, tiling.splits > 1);

@@ -23,14 +23,11 @@
 #include "self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD.h"
 #include "self_attention_pa_encoder_d128_e128.h"
 #include "self_attention_pa_encoder_d128_e128_key_padded.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM.h"
+#include "self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI.h"
 #include "self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_query_padded.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI.h"
 #include "self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
 #include "self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN.h"
 #endif
@@ -43,14 +40,11 @@
 #include "self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD.h"
 #include "self_attention_pa_encoder_d128_e128.h"
 #include "self_attention_pa_encoder_d128_e128_key_padded.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM.h"
+#include "self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI.h"
 #include "self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_query_padded.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI.h"
 #include "self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
 #include "self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN.h"
 #endif
@@ -62,12 +56,9 @@
 #include "self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE.h"
-#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_maskType_ALIBI_quantType_QKV_ONLINE.h"
-#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE.h"
-#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE.h"
-#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE.h"
@@ -137,21 +128,19 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     } else if (TILING_KEY_IS(2722438990872)) {
         static_assert(2722438990872 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI));
-        namespace chosen =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(1368014343192)) {
         static_assert(1368014343192 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM));
-        namespace chosen =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(1372544191512)) {
         static_assert(1372544191512 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(4076863540248)) {
@@ -254,21 +243,19 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     } else if (TILING_KEY_IS(2722457865241)) {
         static_assert(2722457865241 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI));
-        namespace chosen =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_maskType_ALIBI;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(1368033217561)) {
         static_assert(1368033217561 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM));
-        namespace chosen =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_maskType_NORM;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(1372563065881)) {
         static_assert(1372563065881 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(4076863540249)) {
@@ -386,7 +373,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         static_assert(226949932010522 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE));
         namespace chosen =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_maskType_ALIBI_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
@@ -394,7 +381,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         static_assert(225595658357786 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE));
         namespace chosen =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_maskType_NORM_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
@@ -402,7 +389,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         static_assert(225600037211162 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE));
         namespace chosen =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);

@@ -15,7 +15,7 @@ constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, p
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 2, split_kv auto, cores auto.
+// Options that are no constants: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step

@@ -15,9 +15,9 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   AIV  WriteRows     tile t - kPrefetch
@@ -154,8 +154,7 @@ private:
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQuery(item, firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, batch, kvHead, slot,
@@ -164,12 +163,12 @@ private:
                     ScoreTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, tiles, item, firstTile, keyEnd, batch, kvHead, slot, taskRows,
-                        rowFractals] =
+                    const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile < tiles && tiling_.items > item) {
-                        WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, tile,
-                            slot);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
+                            earlier.rowFractals, earlier.keyEnd, earlier.firstTile, earlier.tile,
+                            earlier.slot);
                     }
                 }
             }
@@ -218,18 +217,18 @@ private:
                         rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, firstHead,
-                        heads, firstQuery, firstToken, split] =
+                    const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile == 0) {
-                        StartSums(rows);
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
                     }
-                    if (tile < tiles && tiling_.items > item) {
-                        UpdateTile(slot, rowBegin, rows);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (tile == steps - 1) {
-                        WriteRows(split, firstHead, heads, firstQuery, firstToken, itemSlot,
-                            rowBegin, rows);
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRows(earlier.split, earlier.firstHead, earlier.heads,
+                            earlier.firstQuery, earlier.firstToken, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -306,18 +305,16 @@ private:
         auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         if (tiles > 0 && tiling_.items > item) {
             if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                DataCopy(queryL1,
+                LoadNz(queryL1,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
-                    Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
-                        rowFractals * kFractal, 1, 0));
+                    queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1[position * heads * kInt8Depth],
+                    LoadNz(queryL1[position * heads * kInt8Depth],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
-                        Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
-                            rowFractals * kFractal, 1, 0));
+                        heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
                 }
             }
         }
@@ -336,14 +333,8 @@ private:
         {
             auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                LoadData(
-                    leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kInt8Depth)
-                        * (kFractal * kInt8Depth)],
-                    queryL1[rowGroup * (kFractal * kInt8Depth)],
-                    LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kInt8Depth), rowFractals, 0, 0,
-                        false, 0));
-            }
+            LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kInt8Depth),
+                rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 = View<int32_t>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -352,30 +343,15 @@ private:
                     auto keyL1 = View<int8_t>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (tiling_.keyStrideU <= 65535) {
-                        DataCopy(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU],
-                            Nd2NzParams(1, cols, tiling_.headDim, 0, tiling_.keyStrideU,
-                                RoundUp(cols, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < cols; ++row) {
-                            DataCopy(keyL1[row * kInt8Depth],
-                                keyGm_[keyTile + n0 * tiling_.keyStrideU
-                                    + row * tiling_.keyStrideU],
-                                Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                    RoundUp(cols, kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
+                        tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
                         auto rightL0 = View<int8_t>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0,
-                                CeilDiv(kPaddedHeadSize, kInt8Depth) * CeilDiv(cols, kFractal), 1,
-                                0, 0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        LoadFractals(rightL0, keyL1,
+                            CeilDiv(kPaddedHeadSize, kInt8Depth) * CeilDiv(cols, kFractal), 1);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
@@ -385,12 +361,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     keyL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
-                    scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal,
-                        kTileKeys, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
+                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -413,8 +386,8 @@ private:
         {
             auto probL1 = View<int8_t>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
-                Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+                kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<int32_t>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -423,46 +396,25 @@ private:
                     auto valueL1 = View<int8_t>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    if (tiling_.keyStrideU <= 65535) {
-                        DataCopy(valueL1, keyGm_[valueTile + k0 * tiling_.keyStrideU],
-                            Nd2NzParams(1, depth, tiling_.valueDim, 0, tiling_.keyStrideU,
-                                RoundUp(RoundUp(depth, kInt8Depth), kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < depth; ++row) {
-                            DataCopy(valueL1[row * kInt8Depth],
-                                keyGm_[valueTile + k0 * tiling_.keyStrideU
-                                    + row * tiling_.keyStrideU],
-                                Nd2NzParams(1, 1, tiling_.valueDim, 0, tiling_.valueDim,
-                                    RoundUp(RoundUp(depth, kInt8Depth), kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    LoadNzOfAnyPitch(valueL1, keyGm_[valueTile + k0 * tiling_.keyStrideU], depth,
+                        tiling_.valueDim, tiling_.keyStrideU,
+                        RoundUp(RoundUp(depth, kInt8Depth), kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kInt8Depth);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kInt8Depth)],
-                                probL1[(k0 / kInt8Depth * rowFractals
-                                    + rowGroup) * (kFractal * kInt8Depth)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
+                        LoadLeft(leftL0,
+                            probL1[k0 / kInt8Depth * rowFractals * (kFractal * kInt8Depth)],
+                            rowFractals, depthFractals, rowFractals);
                         {
                             auto rightL0 =
                                 View<int8_t>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(
-                                    rightL0[depthGroup * columnFractals * (kFractal * kInt8Depth)],
-                                    valueL1[depthGroup * (kInt8Depth * kInt8Depth)],
-                                    LoadData2dTransposeParams(0,
-                                        columnFractals * kFractal / kInt8Depth, depthFractals, 1,
-                                        0));
-                            }
-                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
+                                depthFractals);
+                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // below 10 fractals only: larger products accumulate in order without
                             // it
                             if (rowFractals * kFractal * kPaddedValueSize
@@ -481,12 +433,9 @@ private:
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     valueL1Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                Fixpipe<int32_t, int32_t, CFG_ROW_MAJOR>(
-                    outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
-                    FixpipeParamsV220(kPaddedValueSize, taskRows, rowFractals * kFractal,
-                        kPaddedValueSize, false));
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
+                    taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -520,11 +469,9 @@ private:
             auto wholeScore = View<int32_t>(ub_, kWholeScore + wholeScoreSlot_ * kWholeScoreSlot);
             auto score = View<float>(ub_, kScore + wholeScoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
-            DataCopyPad(wholeScore,
-                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<int32_t>());
+            LoadRows(wholeScore,
+                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], chunk, keys,
+                kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
@@ -552,10 +499,7 @@ private:
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -577,18 +521,9 @@ private:
             Maxs(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
                 float(kSmallest), chunk);
             // score = exp(score - newMax)
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                    const int64_t groupRows = MinOf(8, chunk - r8);
-                    Sub(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
-                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
-                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-                }
-            }
+            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
@@ -605,10 +540,7 @@ private:
             // rowSum = rowSum * rescale + row sum of the tile
             Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -620,19 +552,9 @@ private:
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, chunk);
             // prob = clip(round(score / step), -128, 127)
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], step_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, step_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                    const int64_t groupRows = MinOf(8, chunk - r8);
-                    Div(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
-                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
-                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-                }
-            }
+            DivRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Cast(score, score, RoundMode::CAST_RINT, span);
             PipeBarrier<PIPE_V>();
@@ -644,21 +566,16 @@ private:
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             PipeBarrier<PIPE_V>();
             Cast(prob_, probHalf_, RoundMode::CAST_RINT, span);
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_,
-                DataCopyExtParams(chunk, keys, (kTileKeys - RoundUp(keys, 32)) / 32,
-                    kTileKeys - keys, 0));
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             wholeScoreSlot_ ^= 1;
         }
         if (rows <= 0) {
-            SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            WaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            SetFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
-            WaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
@@ -681,46 +598,22 @@ private:
             auto wholePartial =
                 View<int32_t>(ub_, kWholePartial + wholePartialSlot_ * kWholePartialSlot);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            DataCopyPad(wholePartial,
+            LoadRow(wholePartial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                DataCopyPadExtParams<int32_t>());
-            SetFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
-            WaitFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
+                chunk * kPaddedValueSize);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
             Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             // partial = partial * step
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], step_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, step_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                    const int64_t groupRows = MinOf(8, chunk - r8);
-                    Mul(partial[d0 + r8 * kPaddedValueSize], partial[d0 + r8 * kPaddedValueSize],
-                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
-                        groupRows,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-                }
-            }
+            MulRows<2>(partial, rowBlocks_, chunk, kPaddedValueSize, kPaddedValueSize);
             // accumulator = accumulator * rescale + partial
             PipeBarrier<PIPE_V>();
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                    const int64_t groupRows = MinOf(8, chunk - r8);
-                    Mul(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
-                        accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
-                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
-                        groupRows,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-                }
-            }
+            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                kPaddedValueSize);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
@@ -742,22 +635,11 @@ private:
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
-                        kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-                }
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                        const int64_t groupRows = MinOf(8, chunk - r8);
-                        Div(accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
-                            accumulator_[r0 * kPaddedValueSize + d0 + r8 * kPaddedValueSize],
-                            rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)],
-                            kRepeatLanes, groupRows,
-                            BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8,
-                                1));
-                    }
-                }
+                DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                    kPaddedValueSize);
                 // result = result * a factor of its head  (self_attention.py:561)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
@@ -772,25 +654,20 @@ private:
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                    StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
-                        result,
-                        DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                            (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
-                            (tiling_.outputStrideS - tiling_.valueDim) * 2, 0));
+                        result, chunk, tiling_.valueDim, tiling_.outputStrideS, kPaddedValueSize);
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                        StoreRow(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                             + head * tiling_.outputStrideN],
-                            result[row * kPaddedValueSize],
-                            DataCopyExtParams(1, tiling_.valueDim * 2, 0, 0, 0));
+                            result[row * kPaddedValueSize], tiling_.valueDim);
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -810,21 +687,19 @@ private:
                     BrcbRepeatParams(1, 8));
                 Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
                     chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     const int64_t partialRow =
                         split * tiling_.rowTotal
                             + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                    DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
-                        DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                    DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize], leavingOut,
-                        DataCopyExtParams(chunk, kPaddedValueSize * 4, 0,
-                            (tiling_.queryHeads * kPaddedValueSize - kPaddedValueSize) * 4, 0));
+                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax, chunk, 8,
+                        tiling_.queryHeads * 8, 8);
+                    StoreRows(partialSumGm_[partialRow * 8], leavingSum, chunk, 8,
+                        tiling_.queryHeads * 8, 8);
+                    StoreRows(partialOutGm_[partialRow * kPaddedValueSize], leavingOut, chunk,
+                        kPaddedValueSize, tiling_.queryHeads * kPaddedValueSize, kPaddedValueSize);
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -832,13 +707,10 @@ private:
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
-                            DataCopyExtParams(1, 32, 0, 0, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kPaddedValueSize],
-                            leavingOut[row * kPaddedValueSize],
-                            DataCopyExtParams(1, kPaddedValueSize * 4, 0, 0, 0));
+                        StoreRow(partialMaxGm_[partialRow * 8], leavingMax[row * 8], 8);
+                        StoreRow(partialSumGm_[partialRow * 8], leavingSum[row * 8], 8);
+                        StoreRow(partialOutGm_[partialRow * kPaddedValueSize],
+                            leavingOut[row * kPaddedValueSize], kPaddedValueSize);
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
@@ -869,15 +741,14 @@ private:
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
                 auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                LoadRow(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
+                LoadRow(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
                 SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
-                DataCopyPad(partial,
+                LoadRow(partial,
                     partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                    DataCopyExtParams(1, chunk * kPaddedValueSize * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>());
+                    chunk * kPaddedValueSize);
                 WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -895,14 +766,8 @@ private:
                 Mul(partSum, partSum, partMax, chunk * 8);
                 PipeBarrier<PIPE_V>();
                 Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-                }
-                for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                    Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-                }
+                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize, kPaddedValueSize);
+                MulRows<1>(partial, partMax, chunk, kPaddedValueSize, kPaddedValueSize);
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
                 partialSlot_ ^= 1;
@@ -911,10 +776,7 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kRepeatLanes) {
-                Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedValueSize / 8, kPaddedValueSize / 8, 1));
-            }
+            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
             // result = result * a factor of its head  (self_attention.py:561)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
@@ -927,14 +789,10 @@ private:
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                 + head * tiling_.outputStrideN],
-                result,
-                DataCopyExtParams(chunk, tiling_.valueDim * 2,
-                    (kPaddedValueSize - RoundUp(tiling_.valueDim, 16)) / 16,
-                    (tiling_.outputStrideN - tiling_.valueDim) * 2, 0));
+                result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }

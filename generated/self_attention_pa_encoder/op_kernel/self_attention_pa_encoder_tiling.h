@@ -111,7 +111,9 @@ struct SelfAttentionPaEncoderTiling {
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
     int64_t workspaceBytes;  // bytes of the user workspace
-    int64_t maskPitch0;  // elements between neighbours of mask along dimension 0
+    int64_t maskStrideB;  // elements between neighbours of mask along B; 0: all have the same
+    int64_t maskStrideN;  // elements between neighbours of mask along N; 0: all have the same
+    int64_t maskStrideQ;  // elements between neighbours of mask along Q; 0: all have the same
     // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
     // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
     float factorMultiply;
@@ -124,8 +126,7 @@ struct SelfAttentionPaEncoderTiling {
     int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
-    int64_t maskPitch1;  // elements between neighbours of mask along dimension 1
-    int64_t maskPitch2;  // elements between neighbours of mask along dimension 2
+    int64_t maskPitch0;  // elements between neighbours of mask along dimension 0
     int64_t windowSize;  // windowSize
     int64_t vpvDescaleStrideN;  // elements between neighbours of vpvDescale along N
     int64_t qkDescaleStrideN;  // elements between neighbours of qkDescale along N

@@ -12,9 +12,9 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   AIV  WriteRows     tile t - kPrefetch
@@ -158,8 +158,7 @@ private:
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQuery(item, firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, batch, kvHead, taskRows,
@@ -168,11 +167,11 @@ private:
                     ScoreTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, tiles, item, firstTile, keyEnd, batch, kvHead, taskRows,
-                        slot] =
+                    const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile < tiles && tiling_.items > item) {
-                        WeightedTile(kvHead, batch, taskRows, keyEnd, firstTile, tile, slot);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
+                            earlier.keyEnd, earlier.firstTile, earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -225,18 +224,18 @@ private:
                         firstTile, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const auto [tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads,
-                        firstHead, firstQuery, firstToken, split] =
+                    const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (tile == 0) {
-                        StartSums(rows);
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
                     }
-                    if (tile < tiles && tiling_.items > item) {
-                        UpdateTile(slot, rowBegin, rows);
+                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (tile == steps - 1) {
-                        WriteRows(split, firstHead, heads, firstQuery, firstToken, itemSlot,
-                            rowBegin, rows);
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRows(earlier.split, earlier.firstHead, earlier.heads,
+                            earlier.firstQuery, earlier.firstToken, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -314,18 +313,16 @@ private:
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         if (tiles > 0 && tiling_.items > item) {
             if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                DataCopy(queryL1,
+                LoadNz(queryL1,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
-                    Nd2NzParams(1, queries, tiling_.headDim, 0, tiling_.queryStrideS,
-                        rowFractals * kFractal, 1, 0));
+                    queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
-                    DataCopy(queryL1[position * heads * kFractal],
+                    LoadNz(queryL1[position * heads * kFractal],
                         queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
                             + firstHead * tiling_.queryStrideN],
-                        Nd2NzParams(1, heads, tiling_.headDim, 0, tiling_.queryStrideN,
-                            rowFractals * kFractal, 1, 0));
+                        heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
                 }
             }
         }
@@ -355,45 +352,25 @@ private:
                         batch * tiling_.blockTablesStrideB + page) * tiling_.keyStrideP
                         + kvHead * tiling_.keyStrideK
                         + (pageBegin - page * tiling_.blockSize) * tiling_.keyStrideR;
-                if (tiling_.keyStrideR <= 65535) {
-                    DataCopy(keyL1[(pageBegin - firstRow) * kFractal], keyGm_[pageOffset],
-                        Nd2NzParams(1, pageEnd - pageBegin, tiling_.headDim, 0, tiling_.keyStrideR,
-                            RoundUp(cols, kFractal), 1, 0));
-                } else {
-                    for (int64_t row = 0; row < pageEnd - pageBegin; ++row) {
-                        DataCopy(keyL1[(pageBegin - firstRow + row) * kFractal],
-                            keyGm_[pageOffset + row * tiling_.keyStrideR],
-                            Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                                RoundUp(cols, kFractal), 1, 0));
-                    }
-                }
+                LoadNzOfAnyPitch(keyL1[(pageBegin - firstRow) * kFractal], keyGm_[pageOffset],
+                    pageEnd - pageBegin, tiling_.headDim, tiling_.keyStrideR,
+                    RoundUp(cols, kFractal));
             }
-            SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-            WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
             {
                 auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                 WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                LoadData(rightL0, keyL1,
-                    LoadData2DParams(0,
-                        CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1, 0, 0,
-                        false, 0));
-                SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                for (int64_t band = 0; band < taskRows; band += 128) {
-                    const int64_t bandRows = MinOf(128, taskRows - band);
+                LoadFractals(rightL0, keyL1,
+                    CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
+                    const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
                     const int64_t bandFractals = CeilDiv(bandRows, kFractal);
                     auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    for (int64_t rowGroup = 0; rowGroup < bandFractals; ++rowGroup) {
-                        LoadData(
-                            leftL0[rowGroup * CeilDiv(kPaddedHeadSize, kFractal)
-                                * (kFractal * kFractal)],
-                            queryL1[(band / kFractal + rowGroup) * (kFractal * kFractal)],
-                            LoadData2DParams(0, CeilDiv(kPaddedHeadSize, kFractal), rowFractals, 0,
-                                0, false, 0));
-                    }
-                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)], bandFractals,
+                        CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
+                    SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
                         auto productL0 =
                             View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -401,14 +378,11 @@ private:
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
-                        SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                        WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                        Fixpipe<float, float, CFG_ROW_MAJOR>(
-                            scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                        SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                        StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys
                             + band * kTileKeys + n0],
-                            productL0,
-                            FixpipeParamsV220(RoundUp(cols, kFractal), bandRows,
-                                bandFractals * kFractal, kTileKeys, false));
+                            productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
+                            bandFractals * kFractal);
                         SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                         productL0Slot_ ^= 1;
                     }
@@ -445,21 +419,12 @@ private:
                     batch * tiling_.blockTablesStrideB + page) * tiling_.valueStrideP
                     + kvHead * tiling_.valueStrideK
                     + (pageBegin - page * tiling_.blockSize) * tiling_.valueStrideR;
-            if (tiling_.valueStrideR <= 65535) {
-                DataCopy(valueL1_[(pageBegin - firstRow) * kFractal], valueGm_[pageOffset],
-                    Nd2NzParams(1, pageEnd - pageBegin, tiling_.headDim, 0, tiling_.valueStrideR,
-                        RoundUp(keys, kFractal), 1, 0));
-            } else {
-                for (int64_t row = 0; row < pageEnd - pageBegin; ++row) {
-                    DataCopy(valueL1_[(pageBegin - firstRow + row) * kFractal],
-                        valueGm_[pageOffset + row * tiling_.valueStrideR],
-                        Nd2NzParams(1, 1, tiling_.headDim, 0, tiling_.headDim,
-                            RoundUp(keys, kFractal), 1, 0));
-                }
-            }
+            LoadNzOfAnyPitch(valueL1_[(pageBegin - firstRow) * kFractal], valueGm_[pageOffset],
+                pageEnd - pageBegin, tiling_.headDim, tiling_.valueStrideR,
+                RoundUp(keys, kFractal));
         }
-        for (int64_t band = 0; band < taskRows; band += 128) {
-            const int64_t bandRows = MinOf(128, taskRows - band);
+        for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
+            const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
             auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -467,38 +432,25 @@ private:
                 const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
                 auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                DataCopy(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
-                    Nd2NzParams(1, bandRows, pieceKeys, 0, kTileKeys, bandFractals * kFractal, 1,
-                        0));
-                SetFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
-                WaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
+                LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
+                    bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
+                SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                 for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
                     const int64_t depthFractals = CeilDiv(depth, kFractal);
                     const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                     auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    for (int64_t rowGroup = 0; rowGroup < bandFractals; ++rowGroup) {
-                        LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                            probL1[(k0 / kFractal * bandFractals
-                                + rowGroup) * (kFractal * kFractal)],
-                            LoadData2DParams(0, depthFractals, bandFractals, 0, 0, false, 0));
-                    }
-                    SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    LoadLeft(leftL0, probL1[k0 / kFractal * bandFractals * (kFractal * kFractal)],
+                        bandFractals, depthFractals, bandFractals);
+                    SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
                         auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                            LoadDataWithTranspose(
-                                rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                valueL1_[((k1 + k0) / kFractal
-                                    + depthGroup) * (kFractal * kFractal)],
-                                LoadData2dTransposeParams(0, columnFractals,
-                                    CeilDiv(keys, kFractal), 0, 0));
-                        }
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        LoadTransposed(rightL0,
+                            valueL1_[(k1 + k0) / kFractal * (kFractal * kFractal)], depthFractals,
+                            columnFractals, CeilDiv(keys, kFractal));
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         // below 10 fractals only: larger products accumulate in order without it
                         if (bandFractals * kFractal * kPaddedHeadSize < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
@@ -515,12 +467,9 @@ private:
                 SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
                 probL1Slot_ ^= 1;
             }
-            SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-            WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-            Fixpipe<float, float, CFG_ROW_MAJOR>(
-                outRingGm_[(slot * tiling_.rowsPerTask + band) * kPaddedHeadSize], productL0,
-                FixpipeParamsV220(kPaddedHeadSize, bandRows, bandFractals * kFractal,
-                    kPaddedHeadSize, false));
+            SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+            StoreProduct(outRingGm_[(slot * tiling_.rowsPerTask + band) * kPaddedHeadSize],
+                productL0, bandRows, kPaddedHeadSize, kPaddedHeadSize, bandFractals * kFractal);
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             productL0Slot_ ^= 1;
         }
@@ -551,11 +500,8 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            DataCopyPad(score,
-                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                    (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                DataCopyPadExtParams<float>());
+            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (self_attention.py:252)
@@ -605,10 +551,7 @@ private:
                 Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceMax(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -620,18 +563,9 @@ private:
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
                 newMax_, chunk);
             // score = exp(score - newMax)
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], newMax_, kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                    const int64_t groupRows = MinOf(8, chunk - r8);
-                    Sub(score[c0 + r8 * kTileKeys], score[c0 + r8 * kTileKeys],
-                        rowBlocks_[r8 * 16 + kRepeatLanes - c0 % (2 * kRepeatLanes)], kRepeatLanes,
-                        groupRows, BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-                }
-            }
+            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
@@ -650,10 +584,7 @@ private:
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                BlockReduceSum(lanes_[c0 / 8], score[c0], chunk, kRepeatLanes, kFoldedLanes / 8, 1,
-                    kTileKeys / 8);
-            }
+            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
             BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             PipeBarrier<PIPE_V>();
@@ -666,21 +597,16 @@ private:
                 tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            DataCopyPad(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_,
-                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                    (kTileKeys - keys) * 2, 0));
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
         if (rows <= 0) {
-            SetFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            WaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            SetFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
-            WaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
@@ -704,28 +630,16 @@ private:
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            DataCopyPad(partial,
+            LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
-                DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                DataCopyPadExtParams<float>());
+                chunk * kPaddedHeadSize);
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                Brcb(rowBlocks_[copy], rescale_[slot * kRowsPerVector + r0], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 16));
-            }
+            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                    const int64_t groupRows = MinOf(8, chunk - r8);
-                    Mul(accumulator_[r0 * kPaddedHeadSize + d0 + r8 * kPaddedHeadSize],
-                        accumulator_[r0 * kPaddedHeadSize + d0 + r8 * kPaddedHeadSize],
-                        rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)], kRepeatLanes,
-                        groupRows,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
-            }
+            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+                kPaddedHeadSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
@@ -748,46 +662,30 @@ private:
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Brcb(rowBlocks_[copy], rowSum_[r0 + itemSlot * kRowsPerVector],
-                        kRowsPerStep / 8, BrcbRepeatParams(1, 16));
-                }
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    for (int64_t r8 = 0; r8 < chunk; r8 += 8) {
-                        const int64_t groupRows = MinOf(8, chunk - r8);
-                        Div(accumulator_[r0 * kPaddedHeadSize + d0 + r8 * kPaddedHeadSize],
-                            accumulator_[r0 * kPaddedHeadSize + d0 + r8 * kPaddedHeadSize],
-                            rowBlocks_[r8 * 16 + kRepeatLanes - d0 % (2 * kRepeatLanes)],
-                            kRepeatLanes, groupRows,
-                            BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8,
-                                1));
-                    }
-                }
+                DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+                    kPaddedHeadSize);
                 auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
                     chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                    StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
-                        result,
-                        DataCopyExtParams(chunk, tiling_.headDim * 2,
-                            (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
-                            (tiling_.outputStrideS - tiling_.headDim) * 2, 0));
+                        result, chunk, tiling_.headDim, tiling_.outputStrideS, kPaddedHeadSize);
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                        StoreRow(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                             + head * tiling_.outputStrideN],
-                            result[row * kPaddedHeadSize],
-                            DataCopyExtParams(1, tiling_.headDim * 2, 0, 0, 0));
+                            result[row * kPaddedHeadSize], tiling_.headDim);
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -814,21 +712,19 @@ private:
                     Adds(partial, accumulator_[r0 * kPaddedHeadSize], float(0),
                         chunk * kPaddedHeadSize);
                     WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
-                    SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                    WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
                         const int64_t partialRow =
                             split * tiling_.rowTotal
                                 + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax,
-                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                        DataCopyPad(partialSumGm_[partialRow * 8], leavingSum,
-                            DataCopyExtParams(chunk, 32, 0, (tiling_.queryHeads * 8 - 8) * 4, 0));
-                        DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize], partial,
-                            DataCopyExtParams(chunk, kPaddedHeadSize * 4, 0,
-                                (tiling_.queryHeads * kPaddedHeadSize - kPaddedHeadSize) * 4, 0));
+                        StoreRows(partialMaxGm_[partialRow * 8], leavingMax, chunk, 8,
+                            tiling_.queryHeads * 8, 8);
+                        StoreRows(partialSumGm_[partialRow * 8], leavingSum, chunk, 8,
+                            tiling_.queryHeads * 8, 8);
+                        StoreRows(partialOutGm_[partialRow * kPaddedHeadSize], partial, chunk,
+                            kPaddedHeadSize, tiling_.queryHeads * kPaddedHeadSize, kPaddedHeadSize);
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -836,13 +732,10 @@ private:
                             const int64_t partialRow =
                                 split * tiling_.rowTotal
                                     + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                            DataCopyPad(partialMaxGm_[partialRow * 8], leavingMax[row * 8],
-                                DataCopyExtParams(1, 32, 0, 0, 0));
-                            DataCopyPad(partialSumGm_[partialRow * 8], leavingSum[row * 8],
-                                DataCopyExtParams(1, 32, 0, 0, 0));
-                            DataCopyPad(partialOutGm_[partialRow * kPaddedHeadSize],
-                                partial[row * kPaddedHeadSize],
-                                DataCopyExtParams(1, kPaddedHeadSize * 4, 0, 0, 0));
+                            StoreRow(partialMaxGm_[partialRow * 8], leavingMax[row * 8], 8);
+                            StoreRow(partialSumGm_[partialRow * 8], leavingSum[row * 8], 8);
+                            StoreRow(partialOutGm_[partialRow * kPaddedHeadSize],
+                                partial[row * kPaddedHeadSize], kPaddedHeadSize);
                         }
                     }
                     WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
@@ -879,17 +772,16 @@ private:
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
                 auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                DataCopyPad(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
-                DataCopyPad(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0), DataCopyPadExtParams<float>());
+                LoadRow(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
+                LoadRow(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                DataCopyPad(partial,
+                LoadRow(partial,
                     partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
-                    DataCopyExtParams(1, chunk * kPaddedHeadSize * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>());
+                    chunk * kPaddedHeadSize);
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -907,14 +799,8 @@ private:
                 Mul(partSum, partSum, partMax, chunk * 8);
                 PipeBarrier<PIPE_V>();
                 Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
-                for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                    Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-                }
+                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize, kPaddedHeadSize);
+                MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
@@ -925,22 +811,15 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kRepeatLanes) {
-                Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kPaddedHeadSize / 8, kPaddedHeadSize / 8, 1));
-            }
+            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
             auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            DataCopyPad(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                 + head * tiling_.outputStrideN],
-                result,
-                DataCopyExtParams(chunk, tiling_.headDim * 2,
-                    (kPaddedHeadSize - RoundUp(tiling_.headDim, 16)) / 16,
-                    (tiling_.outputStrideN - tiling_.headDim) * 2, 0));
+                result, chunk, tiling_.headDim, tiling_.outputStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }

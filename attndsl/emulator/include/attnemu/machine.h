@@ -55,6 +55,7 @@ class Machine {
   std::vector<std::unique_ptr<Core>> cores;
   std::vector<std::unique_ptr<Memory>> regions;  // global memory, sorted by address
   std::string source_dir;                        // prefix taken off file names
+  bool blocks_start_together = true;             // false: the host did not ask for it (batch mode)
 
   size_t agents() const { return knobs.timing ? 0 : cores_ * kPipes; }
   Memory* add_region(std::string name, uint8_t* data, uint64_t bytes, uint64_t room, bool output, bool defined);

@@ -10,6 +10,8 @@ void set_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner 
 void wait_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner = FlagOwner::Kernel);
 void pipe_barrier(Pipe p, const SourceLine& at);
 void pipe_barrier_all(const SourceLine& at);
+// A core is about to wait for cores of other blocks: the host must have asked for all blocks to start together.
+void blocks_meet(const char* what, const SourceLine& at);
 void cross_core_set(int mode, Pipe p, int id, const SourceLine& at);
 void cross_core_wait(int id, const SourceLine& at);
 // Where the counters of cross-core flags live: what the host is told, and what a kernel that sets it has to be given.

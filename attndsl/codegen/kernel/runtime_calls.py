@@ -1,0 +1,237 @@
+"""Loops and branches that are one call of the runtime header, ``attndsl_kernel.h``.
+
+The header's functions loop over the same instructions with the same operands. A loop is a call only if its
+instruction's operands move by exactly what the function moves them by; any other loop is written out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from attndsl.codegen.names.spelling import Spelling
+from attndsl.expr import Binary as Pair
+from attndsl.expr import Compare, Const, Expr, Named, Symbol, as_expr, constant_value, minimum
+from attndsl.target import Architecture
+from attndsl.tile.buffers import Region
+from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
+from attndsl.tile.instructions.units import block_elements, repeat_elements
+from attndsl.tile.statements import For, If, Let, Seq, Statement
+
+_LANES, _BLOCK_LANES = repeat_elements("float32"), block_elements("float32")
+_WITH_BLOCKS = {"Mul": "MulRows", "Div": "DivRows", "Sub": "SubRows"}
+
+
+def call_of_loop(loop: For, names: Spelling) -> str | None:
+    """The call that does what a loop over one instruction does; None where there is none."""
+    item = _only(loop.body)
+    if isinstance(item, For):
+        return _by_eights(item, loop, names)
+    rule = _LOOPS.get(type(item))
+    if rule is None or not loop.begin.same(Const(0)):
+        return None
+    return rule(item, loop, names)
+
+
+def call_of_branch(branch: If, names: Spelling, architecture: Architecture) -> str | None:
+    """The call that loads a matrix whose pitch may exceed the limit of one copy; None of other branches."""
+    whole, loop = _only(branch.then), _only(branch.otherwise)
+    if not isinstance(whole, LoadNz) or not isinstance(loop, For):
+        return None
+    row, limit = _only(loop.body), architecture.max_nd2nz_pitch
+    fits = Compare("<=", whole.src.pitch, Const(limit))
+    if not isinstance(row, LoadNz) or not branch.condition.same(fits):
+        return None
+    image, text = whole.padded_rows, whole.text(names)
+    by_row = (
+        _moves(row.dst.offset, loop.var, whole.dst.offset, fractal_depth(row.dst.buffer.dtype)),
+        _moves(row.src.offset, loop.var, whole.src.offset, whole.src.pitch),
+        loop.begin.same(Const(0)) and loop.step.same(Const(1)) and loop.end.same(whole.src.rows),
+        row.src.rows.same(Const(1)) and row.src.cols.same(whole.src.cols) and row.padded_rows.same(image),
+        row.src.pitch.same(row.src.cols) and row.src.tensor is whole.src.tensor,
+        row.dst.buffer is whole.dst.buffer and text.startswith("LoadNz("),
+    )
+    return text.replace("LoadNz(", "LoadNzOfAnyPitch(", 1) if all(by_row) else None
+
+
+def _only(body: Statement | None) -> Statement | None:
+    """The statement that is all of a body, if one is."""
+    if isinstance(body, Seq):
+        return _only(body.body[0]) if len(body.body) == 1 else None
+    return body
+
+
+# ------------------------------------------------------------------------------------------------
+# How operands move
+
+
+def _linear(expr: Expr, var: Symbol) -> tuple[Expr, Expr] | None:
+    """``start`` and ``step`` of ``start + var * step``; None of expressions of another form."""
+    if var.name not in expr.symbols():
+        return expr, Const(0)
+    if isinstance(expr, Symbol):
+        return Const(0), Const(1)
+    if not isinstance(expr, Pair) or expr.op not in ("+", "*"):
+        return None
+    left, right = _linear(expr.left, var), _linear(expr.right, var)
+    if left is None or right is None:
+        return None
+    if expr.op == "+":
+        return left[0] + right[0], left[1] + right[1]
+    if var.name not in expr.right.symbols():
+        return left[0] * expr.right, left[1] * expr.right
+    return (expr.left * right[0], expr.left * right[1]) if var.name not in expr.left.symbols() else None
+
+
+def _moves(offset: Expr, var: Symbol, start: Expr, step: Expr) -> bool:
+    found = _linear(offset, var)
+    return found is not None and found[0].same(start) and found[1].same(step)
+
+
+def _product_of(expr: Expr, *factors: Expr) -> bool:
+    """Whether an expression is the product of these, in any order."""
+    wanted = [each for factor in factors for each in _factors(factor)]
+    return Counter(_factors(expr)) == Counter(wanted)
+
+
+def _factors(expr: Expr) -> list[Expr]:
+    if isinstance(expr, Pair) and expr.op == "*":
+        return _factors(expr.left) + _factors(expr.right)
+    return [] if type(expr) is Const and expr.value == 1 else [expr]
+
+
+def _numbers(expr: Expr) -> Expr:
+    """The expression with its constants as numbers."""
+    return expr.mapped(lambda node: Const(node.value) if isinstance(node, Named) else None)
+
+
+def _is_number(expr: Expr, number: int) -> bool:
+    return constant_value(expr) == number
+
+
+# ------------------------------------------------------------------------------------------------
+# Vector instructions, one for each repeat of columns
+
+
+def _with_blocks(item: Binary, loop: For, names: Spelling) -> str | None:
+    """``rows[r] = rows[r] op blocks[r]``."""
+    dst, second = item.dst, item.second
+    start, call, blocks = _by_repeats(dst, loop), _WITH_BLOCKS.get(item.op), _copies(second.offset, loop.var)
+    if call is None or start is None or blocks is None or not item.broadcast:
+        return None
+    if not _same_region(dst, item.first) or not _is_number(second.pitch, _BLOCK_LANES):
+        return None
+    copies, offset = blocks
+    places = f"{names.local(dst.buffer, start)}, {names.local(second.buffer, offset)}"
+    return f"{call}<{copies}>({places}, {', '.join(map(names.expr, (dst.rows, loop.end, dst.pitch)))});"
+
+
+def _by_eights(inner: For, loop: For, names: Spelling) -> str | None:
+    """The same for groups of eight rows, as many as their blocks fill half of the groups of banks."""
+    if len(inner.body.body) != 2:
+        return None
+    let, item = inner.body.body
+    if not isinstance(let, Let) or not isinstance(item, Binary):
+        return None
+    number = minimum(_BLOCK_LANES, inner.end - inner.var)
+    dst, second, first_group = item.dst, item.second, {inner.var.name: Const(0)}
+    rows, place = _linear(dst.offset, inner.var), second.offset.substitute(first_group)
+    by_eights = (
+        _is_number(inner.step, _BLOCK_LANES) and inner.begin.same(Const(0)) and loop.begin.same(Const(0))
+    )
+    if not by_eights or not let.value.same(number) or not dst.rows.same(let.symbol) or rows is None:
+        return None
+    copies = _copies(place, loop.var)
+    if copies is None or not rows[1].same(dst.pitch) or inner.var.name in place.symbols():
+        return None
+    if not _numbers(second.offset).same(inner.var * (copies[0] * _BLOCK_LANES) + _numbers(place)):
+        return None
+    every = dst.buffer.region(rows[0], inner.end, dst.cols, dst.pitch)
+    if not _same_region(dst, item.first) or not second.rows.same(let.symbol):
+        return None
+    whole = replace(item, dst=every, first=every, second=replace(second, offset=place, rows=inner.end))
+    return _with_blocks(whole, loop, names) if copies[0] > 1 else None
+
+
+def _copies(offset: Expr, column: Symbol) -> tuple[int, Expr] | None:
+    """How many copies there are of the block of each row, and where they begin."""
+    if column.name not in offset.symbols():
+        return 1, offset
+    other_of_two = as_expr(_LANES) - column % (2 * _LANES)
+    return (2, Const(0)) if _numbers(offset).same(other_of_two) else None
+
+
+def _of_blocks(item: BlockReduce, loop: For, names: Spelling) -> str | None:
+    """The results of the blocks of 8 lanes."""
+    start = _by_repeats(item.src, loop)
+    if start is None or not _numbers(item.dst.offset).same(loop.var // _BLOCK_LANES):
+        return None
+    places = f"{names.local(item.dst.buffer, 0)}, {names.local(item.src.buffer, start)}"
+    sizes = map(names.expr, (item.src.rows, loop.end, item.dst.pitch, item.src.pitch))
+    return f"{item.op}OfBlocks({places}, {', '.join(sizes)});"
+
+
+def _spread(item: BroadcastRows, loop: For, names: Spelling) -> str | None:
+    """A number of each row in a block a row, in several copies."""
+    end = constant_value(loop.end)
+    copies = 0 if end is None else int(end) // _LANES
+    fits = _is_number(loop.step, _LANES) and item.dst.offset.same(loop.var)
+    if not fits or not copies or not _is_number(item.dst.pitch, copies * _LANES):
+        return None
+    places = f"{names.local(item.dst.buffer, 0)}, {names.local(item.src.buffer, item.src.offset)}"
+    return f"SpreadOverBlocks<{copies}>({places}, {names.expr(item.src.cols)});"
+
+
+def _by_repeats(region: Region, loop: For) -> Expr | None:
+    """Where a region of one repeat a row starts that moves by a repeat each time; None if it does not."""
+    found = _linear(region.offset, loop.var)
+    whole = _is_number(loop.step, _LANES) and _is_number(region.cols, _LANES)
+    return found[0] if found is not None and whole and found[1].same(Const(1)) else None
+
+
+def _same_region(first: Region, second: Region) -> bool:
+    pairs = ((first.offset, second.offset), (first.rows, second.rows), (first.pitch, second.pitch))
+    return first.buffer is second.buffer and all(one.same(other) for one, other in pairs)
+
+
+# ------------------------------------------------------------------------------------------------
+# Loads of fractals, one for each row of them
+
+
+def _fractals(item: LoadFractals, loop: For, names: Spelling) -> str | None:
+    """The left operand of a product as it is, or the right one with each square transposed."""
+    depth = fractal_depth(item.src.buffer.dtype)
+    dst, src = _linear(item.dst.offset, loop.var), _linear(item.src.offset, loop.var)
+    columns = _columns(item.repeat, depth) if item.transpose else item.repeat
+    if dst is None or src is None or columns is None or not _is_number(loop.step, 1):
+        return None
+    rows_of_square = depth if item.transpose else FRACTAL_SIZE
+    moves = _product_of(dst[1], columns, FRACTAL_SIZE, depth) and _product_of(src[1], rows_of_square, depth)
+    if not moves or item.dst.buffer.dtype != item.src.buffer.dtype:
+        return None
+    places = f"{names.local(item.dst.buffer, dst[0])}, {names.local(item.src.buffer, src[0])}"
+    call = "LoadTransposed" if item.transpose else "LoadLeft"
+    return f"{call}({places}, {', '.join(map(names.expr, (loop.end, columns, item.src_stride)))});"
+
+
+def _columns(squares: Expr, depth: Expr) -> Expr | None:
+    """The fractals side by side that fill so many squares; None if they are not told."""
+    if depth.same(FRACTAL_SIZE):
+        return squares
+    if not isinstance(squares, Pair) or squares.op != "//" or not squares.right.same(depth):
+        return None
+    whole = squares.left
+    if isinstance(whole, Pair) and whole.op == "*" and whole.right.same(FRACTAL_SIZE):
+        return whole.left
+    return None
+
+
+_LOOPS: dict[type[Any], Callable[[Any, For, Spelling], str | None]] = {
+    Binary: _with_blocks,
+    BlockReduce: _of_blocks,
+    BroadcastRows: _spread,
+    LoadFractals: _fractals,
+}

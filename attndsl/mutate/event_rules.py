@@ -1,0 +1,120 @@
+"""Defects of synchronization: events, cross-core flags, barriers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from attndsl.mutate.defects import Defect, Rule, dropped
+from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.source_model import CallText, Span, StatementText
+
+DROPPED_EVENT, SWAPPED_EVENT, MISNUMBERED_EVENT = "dropped event", "swapped event", "misnumbered event"
+WRONG_PIPE, DROPPED_CROSS_FLAG, MISSING_BARRIER = "wrong pipe", "dropped cross-core flag", "missing barrier"
+
+_CUBE_PIPES, _VECTOR_PIPES = ("MTE2", "MTE1", "M", "FIX"), ("MTE2", "V", "MTE3")
+_EVENT = re.compile(r"HardEvent::(\w+?)_(\w+)\b")
+_ANY_EVENT = re.compile(r"HardEvent::(\w+)")
+_CROSS = re.compile(r"CrossCore(?:Set|Wait)Flag\Z|SyncAll\Z")
+_CONSTANT = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(\w+)\s*=\s*(\d+)\s*;")
+
+
+def _calls(source: EmittedText) -> Iterator[tuple[StatementText, CallText]]:
+    """The statements that are calls."""
+    for statement in source.statements:
+        call = source.leading_call(statement)
+        if call is not None:
+            yield statement, call
+
+
+def _event(call: CallText) -> tuple[str, str] | None:
+    """The pipes of an event that a call sets, waits for, or both."""
+    match = _EVENT.search(call.template)
+    return (match[1], match[2]) if match else None
+
+
+def dropped_events(source: EmittedText) -> Iterator[Defect]:
+    """A SetFlag, a WaitFlag or a helper that does both, left out."""
+    return (dropped(DROPPED_EVENT, statement.span) for statement, call in _calls(source) if _event(call))
+
+
+def swapped_events(source: EmittedText) -> Iterator[Defect]:
+    """A flag set before the last work that it stands for, or waited for after the first that needs it."""
+    for one, other in source.neighbours():
+        first, second = source.leading_call(one), source.leading_call(other)
+        if first is None or second is None:
+            continue
+        early, late = _event(second), _event(first)
+        too_early = second.name == "SetFlag" and early is not None and source.pipe_of(first) == early[0]
+        too_late = first.name == "WaitFlag" and late is not None and source.pipe_of(second) == late[1]
+        backwards = (first.name, second.name) == ("SetFlag", "WaitFlag") and early == late
+        if too_early or too_late or backwards:
+            between = source.text[one.span.end : other.span.start]
+            after = source.at(other.span) + between + source.at(one.span)
+            yield Defect(SWAPPED_EVENT, Span(one.span.start, other.span.end), after)
+
+
+def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
+    """Another id in a SetFlag or a WaitFlag, or of a cross-core flag; ids of two events that become one."""
+    named: set[str] = set()
+    for _, call in _calls(source):
+        if (_event(call) is None and not _CROSS.match(call.name)) or not call.arguments:
+            continue
+        identifier = source.at(call.arguments[0])
+        named.update(re.findall(r"\bk[A-Z]\w*", identifier))
+        if call.name in ("SetFlag", "WaitFlag"):
+            # the ids of a loop over slots are the same ones in another order where one bit is turned over
+            after = f"{identifier} + 1" if identifier.endswith("+ slot") else f"({identifier}) ^ 1"
+            yield Defect(MISNUMBERED_EVENT, call.arguments[0], after)
+        elif _CROSS.match(call.name):
+            yield Defect(MISNUMBERED_EVENT, call.arguments[0], f"{identifier} + 1")
+    for match in _CONSTANT.finditer(source.code):
+        if match[1] in named:
+            other = int(match[2]) + (1 if int(match[2]) == 0 else -1)
+            yield Defect(MISNUMBERED_EVENT, Span(*match.span(2)), str(other))
+
+
+def wrong_pipes(source: EmittedText) -> Iterator[Defect]:
+    """A flag set by, or waited for by, another pipe of the same core."""
+    pairs = sorted(set(_ANY_EVENT.findall(source.code)))
+    for statement, call in _calls(source):
+        at = source.code.find("<", statement.span.start) + 1
+        if pipes := _event(call):
+            core = _VECTOR_PIPES if "V" in pipes or "MTE3" in pipes else _CUBE_PIPES
+            start = source.code.index("HardEvent::", at) + len("HardEvent::")
+            own = "_".join(pipes)
+            others = [pair for pair in pairs if pair != own and set(pair.split("_")) <= set(core)]
+            if others:
+                after = others[statement.number % len(others)]
+                yield Defect(WRONG_PIPE, Span(start, start + len(own)), after)
+        elif call.name == "CrossCoreSetFlag" and "PIPE_" in call.template:
+            start = source.code.index("PIPE_", at) + len("PIPE_")
+            own = source.code[start : source.code.index(">", start)].strip()
+            core = _CUBE_PIPES if own in ("FIX", "M", "MTE1") else _VECTOR_PIPES
+            others = [each for each in core if each != own]
+            after = others[statement.number % len(others)]
+            yield Defect(WRONG_PIPE, Span(start, start + len(own)), after)
+
+
+def dropped_cross_flags(source: EmittedText) -> Iterator[Defect]:
+    """A flag between cores not set, or not waited for."""
+    for statement, call in _calls(source):
+        if _CROSS.match(call.name):
+            yield dropped(DROPPED_CROSS_FLAG, statement.span)
+
+
+def missing_barriers(source: EmittedText) -> Iterator[Defect]:
+    """A PipeBarrier left out, but for the one that ends the kernel, after which nothing comes."""
+    for statement, call in _calls(source):
+        if call.name == "PipeBarrier" and "PIPE_ALL" not in call.template:
+            yield dropped(MISSING_BARRIER, statement.span)
+
+
+RULES: tuple[Rule, ...] = (
+    dropped_events,
+    swapped_events,
+    misnumbered_events,
+    wrong_pipes,
+    dropped_cross_flags,
+    missing_barriers,
+)

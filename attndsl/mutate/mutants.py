@@ -1,0 +1,173 @@
+"""All mutants of a project, and a draw from them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attndsl.base.errors import UserError
+from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST
+from attndsl.mutate import event_rules, operand_rules, plan_rules
+from attndsl.mutate.bench import RUNTIME_HEADER, KernelFiles, Trial
+from attndsl.mutate.defects import Defect, Rule, defects_of
+from attndsl.mutate.instructions import EmittedText, Instructions
+from attndsl.mutate.source_model import SourceModel, Span
+
+CLASS_SHARE = 25
+"""Of N mutants, each class has at least N/25, where it has as many."""
+_ENUMERATOR = re.compile(r"\b(k\w+) = (\d+),")
+
+
+class UnknownMutant(UserError, LookupError):
+    """A mutant that no project of the operator has."""
+
+    def __init__(self, name: str, count: int) -> None:
+        super().__init__(
+            f"no mutant {name} among {count}: identifiers are those that attndsl mutate prints, of the same "
+            "sources"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """One defect in one file of a project.
+
+    Attributes:
+        name: tells it from all others; the same as long as the file is.
+        kernel: the kernel that it is tried with.
+        kind: the class of the mistake.
+        file, line: its place. ``before``, ``after``: the text there, on one line each.
+        start, end: the place of the text that ``replacement`` is put for.
+        statement: the number of the statement around it, None outside of functions.
+    """
+
+    name: str
+    kernel: str
+    kind: str
+    file: str
+    line: int
+    before: str
+    after: str
+    start: int
+    end: int
+    replacement: str
+    statement: int | None
+
+    def text(self, files: KernelFiles) -> str:
+        """The changed file."""
+        text = files.files[self.file]
+        return text[: self.start] + self.replacement + text[self.end :]
+
+    def reaching(self, trials: Sequence[Trial]) -> tuple[Trial, ...]:
+        """The trials that execute the changed line; all of a line that is no statement."""
+        if self.statement is None:
+            return tuple(trials)
+        return tuple(each for each in trials if self.statement in each.reached.get(self.file, frozenset()))
+
+
+def mutants_of(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
+    """All mutants of the kernels of a project and of its plan, each once.
+
+    Which of several kernels that share a file a mutant is tried with, its name decides.
+    """
+    of_header: dict[str, list[KernelFiles]] = {}
+    of_schedule: dict[str, list[KernelFiles]] = {}
+    for each in kernels:
+        of_header.setdefault(each.header, []).append(each)
+        of_schedule.setdefault(each.schedule, []).append(each)
+    for header, sharing in of_header.items():
+        rules = (*event_rules.RULES, *operand_rules.RULES)
+        yield from _in_file(header, sharing, rules)
+    runtime = [each for each in kernels if RUNTIME_HEADER in each.files]
+    if runtime:
+        yield from _in_file(RUNTIME_HEADER, runtime, (*event_rules.RULES, *operand_rules.RULES))
+    for schedule, sharing in of_schedule.items():
+        if schedule in sharing[0].files:
+            yield from _in_file(schedule, sharing, operand_rules.RULES)
+    if kernels:
+        yield from _in_plan(kernels)
+
+
+def drawn(mutants: Sequence[Mutant], count: int, seed: int) -> Iterator[tuple[int, tuple[Mutant, ...]]]:
+    """How many mutants to take from which lists, in order: the quota of each class, then the rest of all.
+
+    Those that do not compile are passed over, so that the lists are longer than the numbers.
+    """
+    rng = np.random.default_rng([seed, len(mutants)])
+    order = [mutants[int(place)] for place in rng.permutation(len(mutants))]
+    kinds = sorted({each.kind for each in order})
+    quota = count // CLASS_SHARE
+    for kind in kinds:
+        yield min(quota, count), tuple(each for each in order if each.kind == kind)
+    yield count, tuple(order)
+
+
+# --------------------------------------------------------------------------------------------------------
+
+
+def _in_file(file: str, kernels: Sequence[KernelFiles], rules: Sequence[Rule]) -> Iterator[Mutant]:
+    files = kernels[0].files
+    source = EmittedText(files[file], Instructions.of(files.get(RUNTIME_HEADER, "")))
+    for defect in defects_of(source, rules):
+        name = _name(file, defect)
+        yield _mutant(source, file, defect, name, _pick(kernels, name))
+
+
+def _in_plan(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
+    file = kernels[0].plan
+    source = EmittedText(kernels[0].files[file])
+    by_key = _by_key_name(kernels)
+    for defect in defects_of(source, plan_rules.RULES):
+        name = _name(file, defect)
+        key = plan_rules.chosen_kernel(source, defect.span)
+        field = plan_rules.computed_field(source, defect.span)
+        fitting: Sequence[KernelFiles] = kernels
+        if key is not None and key in by_key:
+            fitting = [by_key[key]]
+        elif field is not None:
+            read = re.compile(rf"\btiling_\.{field}\b")
+            fitting = [each for each in kernels if read.search(each.files[each.header])] or kernels
+        yield _mutant(source, file, defect, name, _pick(fitting, name))
+
+
+def _by_key_name(kernels: Sequence[KernelFiles]) -> dict[str, KernelFiles]:
+    """The kernels by the names of their tiling keys."""
+    tiling = next(text for name, text in kernels[0].files.items() if name.endswith("_tiling.h"))
+    numbers = {int(number): name for name, number in _ENUMERATOR.findall(tiling)}
+    rows = re.findall(r'"name": "([^"]+)", "key": (\d+)', kernels[0].files[KERNEL_LIST])
+    keys = {name: numbers.get(int(key), "") for name, key in rows}
+    return {keys[each.kernel]: each for each in kernels if keys.get(each.kernel)}
+
+
+def _name(file: str, defect: Defect) -> str:
+    told = f"{file} {defect.kind} {defect.span.start} {defect.span.end} {defect.after}"
+    return hashlib.sha256(told.encode()).hexdigest()[:10]
+
+
+def _pick(kernels: Sequence[KernelFiles], name: str) -> KernelFiles:
+    return kernels[int(name, 16) % len(kernels)]
+
+
+def _mutant(source: SourceModel, file: str, defect: Defect, name: str, kernel: KernelFiles) -> Mutant:
+    statement = source.statement_at(defect.span.start)
+    return Mutant(
+        name=name,
+        kernel=kernel.kernel,
+        kind=defect.kind,
+        file=file,
+        line=source.line(defect.span.start),
+        before=_shown(source, defect.span),
+        after=" ".join(defect.after.split()),
+        start=defect.span.start,
+        end=defect.span.end,
+        replacement=defect.after,
+        statement=None if statement is None else statement.number,
+    )
+
+
+def _shown(source: SourceModel, span: Span) -> str:
+    return " ".join(source.at(span).split())

@@ -1,0 +1,187 @@
+"""Defects of what instructions work on: strides, tails, masks, bounds, buffers, slots, rescaling."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from attndsl.mutate.defects import Defect, Rule, dropped
+from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
+from attndsl.mutate.instructions import STRIDE as DISTANCE
+from attndsl.mutate.source_model import CallText, Span
+
+STRIDE, TAIL, MASK, BOUND = "stride", "tail", "mask", "bound"
+WRONG_SLOT, WRONG_BUFFER, STALE_RING = "wrong slot", "wrong buffer", "stale ring slot"
+DROPPED_RESCALE = "dropped rescale"
+
+_CONSTANT = re.compile(r"(?:k[A-Z]\w*|\d+)\Z")
+_SINGLE = re.compile(r"1\Z")
+_COMPARISON = re.compile(r"(?<= )(<=|>=|<|>)(?= )")
+_FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+_TILING_STRIDE = re.compile(r"\btiling_\.\w*Stride\w*")
+_FROM_ZERO = re.compile(r"for \([^;=]*?= (0)\s*;")
+_MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"}
+_MODE = re.compile(r"\bCMPMODE::(\w+)")
+_SHIFT = re.compile(r"~uint64_t\(0\) << (\()")
+_MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
+_ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
+_SLOT = re.compile(r"(?<=\+ )(\w+Slot_)(?= \*)")
+
+
+def _functions(source: EmittedText) -> Iterator[Span]:
+    """The spans of all statements."""
+    return (statement.span for statement in source.statements)
+
+
+def _parameters(source: EmittedText) -> Iterator[tuple[CallText, Span, str]]:
+    """The fields of instructions' parameters that mean something, with what they are."""
+    for span in _functions(source):
+        for call in source.calls(span):
+            fields = source.instructions.fields_of(call)
+            counts = [source.code_at(a) for a, f in zip(call.arguments, fields, strict=False) if f == COUNT]
+            alone = any(_SINGLE.match(each) for each in counts)
+            for argument, field in zip(call.arguments, fields, strict=False):
+                if field and not (field == DISTANCE and alone):
+                    yield call, argument, field
+
+
+def strides(source: EmittedText) -> Iterator[Defect]:
+    """A stride of an instruction, or of a tensor in an address, one too large."""
+    for _, argument, field in _parameters(source):
+        if field == DISTANCE:
+            yield Defect(STRIDE, argument, f"{source.at(argument)} + 1")
+    for span in _functions(source):
+        for match in _TILING_STRIDE.finditer(source.code, span.start, span.end):
+            yield Defect(STRIDE, Span(*match.span()), f"({match[0]} + 1)")
+
+
+def tails(source: EmittedText) -> Iterator[Defect]:
+    """A last tile taken for a whole one, or the other way; a length that is not rounded; one row too many or
+    too few."""
+    for span in _functions(source):
+        for call in source.calls(span):
+            if len(call.arguments) != 2:
+                continue
+            one, other = (source.at(each) for each in call.arguments)
+            if _CONSTANT.match(one) and _CONSTANT.match(other):
+                continue  # what divides without a rest has no tail
+            if call.name == "MinOf":
+                yield Defect(TAIL, call.span, f"({one})")
+                yield Defect(TAIL, call.span, f"({other})")
+            elif call.name == "CeilDiv":
+                yield Defect(TAIL, call.span, f"(({one}) / ({other}))")
+            elif call.name == "RoundUp" and not _divided(source, call, other):
+                yield Defect(TAIL, call.span, f"({one})")
+    for _, argument, field in _parameters(source):
+        if field in (COUNT, LENGTH):
+            yield Defect(TAIL, argument, f"{source.at(argument)} - 1")
+
+
+def _divided(source: EmittedText, call: CallText, unit: str) -> bool:
+    """Whether the rest up to a multiple of ``unit`` is divided by it, which needs no rounding."""
+    before, after = source.code[: call.span.start].rstrip(), source.code[call.span.end :]
+    return before.endswith("-") and re.match(rf"\)\s*/ {re.escape(unit)}\b", after) is not None
+
+
+def masks(source: EmittedText) -> Iterator[Defect]:
+    """A mask that begins a lane late, is not applied, or compares the other way."""
+    for statement in source.statements:
+        span, code = statement.span, source.code_at(statement.span)
+        for match in _SHIFT.finditer(source.code, span.start, span.end):
+            yield Defect(MASK, Span(match.start(1), match.start(1)), "1 + ")
+        for match in _MODE.finditer(source.code, span.start, span.end):
+            if match[1] in _MODES:
+                yield Defect(MASK, Span(*match.span(1)), _MODES[match[1]])
+        call = source.leading_call(statement)
+        if call is not None and any(source.code_at(each) == "mask" for each in call.arguments):
+            yield dropped(MASK, span)
+        if call is not None and call.name == "Select":
+            yield dropped(MASK, span)
+        if (lowest := code.find("float(kLowest)")) >= 0:
+            start = span.start + lowest
+            yield Defect(MASK, Span(start, start + len("float(kLowest)")), "float(0)")
+
+
+def bounds(source: EmittedText) -> Iterator[Defect]:
+    """A comparison that takes one more or one less; a loop that starts at 1."""
+    for statement in source.statements:
+        span = statement.span
+        for match in _COMPARISON.finditer(source.code, span.start, span.end):
+            yield Defect(BOUND, Span(*match.span(1)), _FLIPPED[match[1]])
+        first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
+        if first is not None:
+            yield Defect(BOUND, Span(*first.span(1)), "1")
+
+
+def wrong_slots(source: EmittedText) -> Iterator[Defect]:
+    """The other slot of a buffer that several places take.
+
+    Where a single one does, slots are numbered another way and no more; so are those that never change.
+    """
+    counts = Counter(match[1] for match in _SLOT.finditer(source.code))
+    for statement in source.statements:
+        span = statement.span
+        for match in _SLOT.finditer(source.code, span.start, span.end):
+            if counts[match[1]] > 1:
+                yield Defect(WRONG_SLOT, Span(*match.span(1)), f"({match[1]} ^ 1)")
+
+
+def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
+    """Another buffer of the same type as an operand; in the header of a schedule, buffers that overlap."""
+    kin: dict[str, list[str]] = {}
+    for match in _MEMBERS.finditer(source.code):
+        names = [name.strip() for name in match[2].split(",")]
+        kin.setdefault(match[1], []).extend(name for name in names if name.endswith("_"))
+    beside = {
+        name: group[(place + 1) % len(group)]
+        for group in (sorted(each) for each in kin.values())
+        for place, name in enumerate(group)
+        if len(group) > 1 and not name.startswith(("l0", "l1", "ub"))
+    }
+    for statement in source.statements:
+        call = source.leading_call(statement)
+        if call is None or source.pipe_of(call) not in ("V", "MTE2", "MTE3"):
+            continue
+        for argument in call.arguments:
+            name = re.match(r"\w+", source.code_at(argument))
+            if name is not None and name[0] in beside:
+                place = Span(argument.start, argument.start + len(name[0]))
+                yield Defect(WRONG_BUFFER, place, beside[name[0]])
+    for match in _ADDRESS.finditer(source.code):
+        if source.statement_at(match.start()) is None:
+            yield Defect(WRONG_BUFFER, Span(*match.span(3)), "")
+
+
+def stale_rings(source: EmittedText) -> Iterator[Defect]:
+    """A slot of a ring, or the scalars of a step, other than the ones that the stage is given."""
+    slot = re.compile(r"(?<![\w.])(slot|itemSlot)(?= \* \w)")
+    step = re.compile(r"- kPrefetch( - 1)\)")
+    for statement in source.statements:
+        span = statement.span
+        for match in slot.finditer(source.code, span.start, span.end):
+            yield Defect(STALE_RING, Span(*match.span(1)), f"(({match[1]} + kRing - 1) % kRing)")
+        for match in step.finditer(source.code, span.start, span.end):
+            yield Defect(STALE_RING, Span(*match.span(1)), "")
+
+
+def dropped_rescales(source: EmittedText) -> Iterator[Defect]:
+    """An instruction left out that computes a rescaling factor or multiplies by one."""
+    for statement in source.statements:
+        call = source.leading_call(statement)
+        if call is None or "rescale" not in source.code_at(statement.span).lower():
+            continue
+        if source.pipe_of(call) == "V":
+            yield dropped(DROPPED_RESCALE, statement.span)
+
+
+RULES: tuple[Rule, ...] = (
+    strides,
+    tails,
+    masks,
+    bounds,
+    wrong_slots,
+    wrong_buffers,
+    stale_rings,
+    dropped_rescales,
+)

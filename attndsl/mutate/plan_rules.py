@@ -1,0 +1,116 @@
+"""Defects of the host's plan: batch mode, bucket edges, workspace, splits, strides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from attndsl.mutate.defects import Defect, Rule
+from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.source_model import SourceModel, Span, StatementText
+
+BATCH_MODE, BUCKET, WORKSPACE, SPLITS, PLAN_STRIDE = (
+    "batch mode",
+    "bucket edge",
+    "workspace",
+    "splits",
+    "stride of the plan",
+)
+_FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+_COMPARISON = re.compile(r"(?<= )(<=|>=|<|>)(?= )")
+_HEAD_SIZE = re.compile(r"\bproblem\.(?:headSize|valueSize) (<=|>=|<|>) (\d+)")
+_PER_BLOCK = re.compile(r"\* (tiling\.blocks)\b")
+_FIELD = re.compile(r"tiling\.(\w+) =")
+_MODE = re.compile(r"\bwaits \? (kBatchMode) : 0")
+_KEY = re.compile(r"\bKey::(\w+)")
+_EQUAL = re.compile(r"(?<= )(==)(?= values::)")
+
+
+def _fields(source: EmittedText) -> Iterator[tuple[StatementText, str]]:
+    """The statements that compute a field of the tiling data."""
+    for statement in source.statements:
+        match = _FIELD.match(source.code, statement.span.start)
+        if match is not None:
+            yield statement, match[1]
+
+
+def batch_modes(source: EmittedText) -> Iterator[Defect]:
+    """Blocks that wait for each other and are not launched together."""
+    waiting = []
+    for statement in source.statements:
+        for call in source.calls(statement.span):
+            if call.name == "PlanOf" and call.arguments and source.code_at(call.arguments[-1]) != "false":
+                waiting.append(call.arguments[-1])
+    for last in waiting:
+        yield Defect(BATCH_MODE, last, "false")
+        for match in _COMPARISON.finditer(source.code, last.start, last.end):
+            yield Defect(BATCH_MODE, Span(match.end() + 1, last.end), "2")
+    for match in _MODE.finditer(source.code) if waiting else ():
+        yield Defect(BATCH_MODE, Span(*match.span(1)), "0")
+
+
+def bucket_edges(source: EmittedText) -> Iterator[Defect]:
+    """A head size at the edge of a kernel's bucket that goes to another kernel."""
+    for statement in source.statements:
+        span = statement.span
+        for match in _HEAD_SIZE.finditer(source.code, span.start, span.end):
+            yield Defect(BUCKET, Span(*match.span(1)), _FLIPPED[match[1]])
+
+
+def workspaces(source: EmittedText) -> Iterator[Defect]:
+    """A workspace that is one block short; parts that begin where the part before has not ended."""
+    for statement, name in _fields(source):
+        if name == "workspaceBytes" or name.endswith(("Offset", "Part")):
+            span = statement.span
+            for match in _PER_BLOCK.finditer(source.code, span.start, span.end):
+                yield Defect(WORKSPACE, Span(*match.span(1)), "(tiling.blocks - 1)")
+            for call in source.calls(span):
+                if call.name == "RoundUp" and len(call.arguments) == 2:
+                    yield Defect(WORKSPACE, call.arguments[0], f"({source.at(call.arguments[0])}) / 2")
+
+
+def split_counts(source: EmittedText) -> Iterator[Defect]:
+    """Another number of splits than there is room for, or work that the splits leave out."""
+    for statement, name in _fields(source):
+        span = statement.span
+        if name in ("splits", "tasks", "items", "blocks"):
+            for match in _COMPARISON.finditer(source.code, span.start, span.end):
+                yield Defect(SPLITS, Span(*match.span(1)), _FLIPPED[match[1]])
+            end = source.code.rindex(";", span.start, span.end)
+            start = source.code.index("=", span.start) + 1
+            for change in ("+ 1", "- 1"):
+                yield Defect(SPLITS, Span(start, end), f" ({source.text[start:end].strip()}) {change}")
+
+
+def plan_strides(source: EmittedText) -> Iterator[Defect]:
+    """A stride of a tensor that is off by one, or that of another layout."""
+    for statement, name in _fields(source):
+        if "Stride" not in name:
+            continue
+        span = statement.span
+        for match in _EQUAL.finditer(source.code, span.start, span.end):
+            yield Defect(PLAN_STRIDE, Span(*match.span(1)), "!=")
+        end = source.code.rindex(";", span.start, span.end)
+        start = source.code.index("=", span.start) + 1
+        yield Defect(PLAN_STRIDE, Span(start, end), f" ({source.text[start:end].strip()}) + 1")
+
+
+RULES: tuple[Rule, ...] = (batch_modes, bucket_edges, workspaces, split_counts, plan_strides)
+
+
+def chosen_kernel(source: SourceModel, place: Span) -> str | None:
+    """The tiling key, by name, of the kernel that a place of the plan is about; None of what is about all."""
+    statement = source.statement_at(place.start)
+    if statement is None or statement.function != "PlanLaunch":
+        return None
+    keys = [(match.start(), match[1]) for match in _KEY.finditer(source.code)]
+    if statement.is_head:
+        return next((name for at, name in keys if at > place.start), None)
+    return next((name for at, name in reversed(keys) if at < place.start), None)
+
+
+def computed_field(source: SourceModel, place: Span) -> str | None:
+    """The field of the tiling data that a place of the plan computes."""
+    statement = source.statement_at(place.start)
+    match = None if statement is None else _FIELD.match(source.code, statement.span.start)
+    return match[1] if match else None

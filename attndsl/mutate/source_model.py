@@ -1,0 +1,144 @@
+"""Emitted C++ as statements and calls with their places in the text. It knows no API."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from attndsl.emulator.launch_syntax import mask
+from attndsl.emulator.statements import Placed, placed_statements
+
+_CALL = re.compile(r"(?<![\w:.])(?:[A-Za-z_]\w*::)*([A-Za-z_]\w*)(?:\s*<([^<>();]*)>)?\s*(?=\()")
+_TEMPLATE = re.compile(r"<[^<>();]*>(?=\s*\()")
+_OPENING, _CLOSING = "([{", ")]}"
+_NO_CALLS = frozenset({"if", "for", "while", "switch", "return", "sizeof", "static_cast", "reinterpret_cast"})
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a text: ``text[start:end]``."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallText:
+    """A call or construction. ``template``: its template arguments as written, empty without any; ``span``:
+    all of it; ``arguments``: each without the space around it."""
+
+    name: str
+    template: str
+    span: Span
+    arguments: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementText:
+    """A statement. ``number``: as the emulator's coverage counts them; ``function``: around it; ``is_head``:
+    whether it is the head of a branch or a loop, without its body."""
+
+    number: int
+    function: str
+    span: Span
+    is_head: bool
+
+
+@dataclass(frozen=True)
+class SourceModel:
+    """A text of emitted C++."""
+
+    text: str
+
+    @cached_property
+    def code(self) -> str:
+        """The text with comments and literals blank, every character at its old place."""
+        return mask(self.text)
+
+    @cached_property
+    def statements(self) -> tuple[StatementText, ...]:
+        """All statements in functions, in order."""
+        return tuple(self._statement(i, each) for i, each in enumerate(placed_statements(self.text)))
+
+    def line(self, at: int) -> int:
+        """The line of a place, from 1."""
+        return bisect.bisect_right(self._line_starts, at)
+
+    def at(self, span: Span) -> str:
+        """What stands there."""
+        return self.text[span.start : span.end]
+
+    def code_at(self, span: Span) -> str:
+        """The same with comments and literals blank."""
+        return self.code[span.start : span.end]
+
+    def statement_at(self, at: int) -> StatementText | None:
+        """The statement around a place; None outside of functions and between statements."""
+        place = bisect.bisect_right(self._starts, at) - 1
+        found = self.statements[place] if place >= 0 else None
+        return found if found is not None and at < found.span.end else None
+
+    def calls(self, span: Span) -> Iterator[CallText]:
+        """The calls and constructions in a span, in order, those in arguments of others too."""
+        for match in _CALL.finditer(self.code, span.start, span.end):
+            if match[1] not in _NO_CALLS:
+                arguments, end = self._arguments(match.end())
+                yield CallText(match[1], (match[2] or "").strip(), Span(match.start(), end), arguments)
+
+    def leading_call(self, statement: StatementText) -> CallText | None:
+        """The call that a statement consists of, if it is one."""
+        match = None if statement.is_head else _CALL.match(self.code, statement.span.start)
+        if match is None or match[1] in _NO_CALLS:
+            return None
+        found = next(self.calls(statement.span))
+        return found if self.code[found.span.end : statement.span.end].strip() == ";" else None
+
+    def neighbours(self) -> Iterator[tuple[StatementText, StatementText]]:
+        """Statements that follow each other in one block with nothing between them."""
+        for one, other in zip(self.statements, self.statements[1:], strict=False):
+            between = self.code[one.span.end : other.span.start]
+            if not one.is_head and not other.is_head and not between.strip():
+                yield one, other
+
+    # --------------------------------------------------------------------------------------------
+
+    def _statement(self, number: int, placed: Placed) -> StatementText:
+        is_head = self.code[placed.end - 1] != ";"
+        return StatementText(number, placed.statement.function, Span(placed.start, placed.end), is_head)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [each.span.start for each in self.statements]
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    def _arguments(self, opening: int) -> tuple[tuple[Span, ...], int]:
+        """The arguments after an opening parenthesis, and the place after the closing one."""
+        depth, at, begin, found = 0, opening, opening + 1, []
+        while at < len(self.code):
+            sign = self.code[at]
+            if template := _TEMPLATE.match(self.code, at):
+                at = template.end()
+                continue
+            if sign in _OPENING:
+                depth += 1
+            elif sign in _CLOSING:
+                depth -= 1
+                if depth == 0:
+                    break
+            elif sign == "," and depth == 1:
+                found.append(self._trimmed(begin, at))
+                begin = at + 1
+            at += 1
+        if self.code[begin:at].strip():
+            found.append(self._trimmed(begin, at))
+        return tuple(found), at + 1
+
+    def _trimmed(self, start: int, end: int) -> Span:
+        text = self.code[start:end]
+        return Span(start + len(text) - len(text.lstrip()), end - (len(text) - len(text.rstrip())))

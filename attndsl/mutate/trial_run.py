@@ -1,0 +1,181 @@
+"""One mutant on the calls that execute its line, cheapest first, until one shows it."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from attndsl import emulator
+from attndsl.campaign.results import PASS
+from attndsl.compiler.prepare_launch import Launch
+from attndsl.emulator.errors import CompileFailed, KernelCrashed, KernelTimeout
+from attndsl.emulator.kernel import build_in
+from attndsl.emulator.report import Report
+from attndsl.execute.user_project import ProjectPlan, UserProject
+from attndsl.mutate.bench import RUNTIME_HEADER, Bench, KernelFiles, Trial
+
+KILLED, SURVIVED, NOT_COMPILED, NOT_REACHED = "killed", "survived", "not compiled", "not reached"
+TIMEOUT, CRASH = "timeout", "crash"
+"""What a mutant came to. A mutant that ran out of time or crashed the emulator is no killed one: no check has
+named its defect. One whose line no case executes is a hole in the cases."""
+FINDING, VALUE, STATIC, REFUSED = "finding", "value", "static check", "refused"
+"""What killed a mutant: a check of the emulator, a result, an assertion or the comparison of the plan with
+the compiled program, or the launch, which could not be made."""
+_ASSERTIONS = ("static assertion failed", "static_assert")
+_MOST = 200
+"""Characters that are kept of a message."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of a mutant.
+
+    Attributes:
+        status: KILLED, SURVIVED, NOT_COMPILED, NOT_REACHED, TIMEOUT or CRASH.
+        by: of one that is killed, FINDING, VALUE, STATIC or REFUSED.
+        message: the finding, or what else was told.
+        case: the number of the case that showed it, None without one.
+        cases: how many ran.
+        seconds: that all of it took.
+    """
+
+    status: str
+    by: str = ""
+    message: str = ""
+    case: int | None = None
+    cases: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class _Run:
+    """What one launch of a mutant left."""
+
+    report: Report | None = None
+    stopped: str = ""
+    static: tuple[str, ...] = ()
+
+
+def try_mutant(files: KernelFiles, file: str, text: str, trials: Sequence[Trial]) -> Outcome:
+    """Run a mutant.
+
+    Args:
+        files: the kernel as it is.
+        file, text: the file that is changed, and what it is changed to.
+        trials: the cases that execute the changed line, cheapest first.
+    """
+    begun = time.monotonic()
+    if not trials:
+        return Outcome(status=NOT_REACHED)
+    with tempfile.TemporaryDirectory(prefix="attndsl-mutant-") as name:
+        try:
+            mutant = _Mutant(files, file, text, Path(name))
+        except CompileFailed as error:
+            asserted = any(words in error.log for words in _ASSERTIONS)
+            status = KILLED if asserted else NOT_COMPILED
+            return Outcome(status=status, by=STATIC if asserted else "", message=_short(str(error)))
+        found = mutant.judged(trials)
+    return Outcome(**{**vars(found), "seconds": time.monotonic() - begun})
+
+
+@dataclass
+class _Mutant:
+    """A changed kernel or plan, compiled.
+
+    Raises:
+        CompileFailed: it does not compile.
+    """
+
+    files: KernelFiles
+    file: str
+    text: str
+    folder: Path
+    _before: UserProject = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._bench = Bench(self.files)
+        mode, entry = self._bench.mode, self._bench.entry_file
+        whole = self._bench.folder()
+        self._before = UserProject(whole, mode)
+        changed = self.files.changed(self.file, self.text).files
+        self._project = UserProject(self._bench.folder(changed), mode) if self._is_planned else self._before
+        if self.file == self.files.plan:
+            self._kernel = emulator.build(whole / entry, entry=Path(entry).stem)
+        else:
+            source = self.folder / entry
+            for path, text in {**changed, entry: (whole / entry).read_text()}.items():
+                (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (self.folder / path).write_text(text)
+            self._kernel = build_in(self.folder, source, entry=source.stem)
+        self._project.library  # noqa: B018 -- it is compiled now, not in the first case
+
+    @property
+    def _is_planned(self) -> bool:
+        """Whether the plan depends on the changed file."""
+        return self.file not in (self.files.header, RUNTIME_HEADER)
+
+    def judged(self, trials: Sequence[Trial]) -> Outcome:
+        """What the cases make of it."""
+        stopped, static = None, None
+        for count, trial in enumerate(trials, 1):
+            run = _Run()
+            result = self._bench.judged(trial.data, lambda launch: self._execute(launch, trial, run))  # noqa: B023
+            if result.status != PASS and not run.stopped:
+                by = self._by(run)
+                message = str(run.report.findings[0]) if by == FINDING and run.report else result.message
+                return Outcome(
+                    status=KILLED, by=by, message=_short(message), case=trial.data.number, cases=count
+                )
+            if run.stopped and stopped is None:
+                stopped = Outcome(
+                    status=run.stopped, message=_short(result.message), case=trial.data.number, cases=count
+                )
+            if run.static and static is None:
+                static = Outcome(
+                    status=KILLED,
+                    by=STATIC,
+                    message=_short(run.static[0]),
+                    case=trial.data.number,
+                    cases=count,
+                )
+        return static or stopped or Outcome(status=SURVIVED, cases=len(trials))
+
+    @staticmethod
+    def _by(run: _Run) -> str:
+        if run.report is None:
+            return REFUSED
+        return VALUE if run.report.ok else FINDING
+
+    def _execute(self, launch: Launch, trial: Trial, run: _Run) -> Report:
+        plan = self._project.plan(launch)
+        if self._is_planned:
+            run.static = tuple(self._differing(launch, plan))
+        try:
+            run.report = plan.run(self._kernel, launch, self._bench.patience(trial))
+        except KernelTimeout:
+            run.stopped = TIMEOUT
+            raise
+        except KernelCrashed:
+            run.stopped = CRASH
+            raise
+        return run.report
+
+    def _differing(self, launch: Launch, plan: ProjectPlan) -> list[str]:
+        """Where the plan is another one than the compiled program's, unless the project's own is, too."""
+        own = set(self._before.plan(launch).differing(launch))
+        found = [each for each in plan.differing(launch) if each not in own]
+        before, after = self._before.keys_outside(launch), self._project.keys_outside(launch)
+        found += [
+            f"head size {size} goes to the kernel with key {key}, not {before[size]}"
+            for size, key in after.items()
+            if key != before[size] and plan.key in (key, before[size])
+        ]
+        return found
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST else line[: _MOST - 3] + "..."

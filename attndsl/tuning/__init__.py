@@ -1,0 +1,1 @@
+"""The search for schedules: counted work, bounds, candidates, predictions for the best."""

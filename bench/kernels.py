@@ -1,0 +1,381 @@
+"""Predicted times of the shipped kernels beside what is asked of them, on the part that predictions are for.
+
+    python bench/kernels.py                    (a few minutes; --only PATTERN for some rows)
+    python bench/kernels.py --long             (prompts of 32768 tokens, too)
+    python bench/kernels.py --check            (fails where a time is off its committed figure by over 2 %)
+    python bench/kernels.py --update           (writes the committed figures, bench/figures.json)
+    python bench/kernels.py --frozen           (rates that demands were stated for, whatever the model has)
+    python bench/kernels.py --catlass DIR      (public kernels beside ours, timed by the same model)
+
+A time is from the first to the last instruction of a call's launches; launches after the first add 20 us, and
+a call of ours is one launch. Nothing was measured on a device.
+
+Formulas, each from one place
+    flops    2 (Dk + Dv) a visible score: a multiplication and an addition a channel, of both products
+    peak     24 cores x 4096 multiplications and additions a cycle x 1.8 GHz = 353.9 TFLOPS (device tables)
+    bytes    queries, and keys and values of true lengths once; those of a group of rows once a group
+    R        the smaller of memory's measured rate and of 24 cores x 32 B a cycle = 1.38 TB/s (device tables)
+    bound    the slowest of cube; vector cores (calibrated cycles a repeat of the steps of softmax: scale,
+             maximum, subtraction, exponential, sum, conversion, and what masks add); L2 at 14.4 B a score and
+             the mask's bytes; memory
+The demand on a bound follows its rates: the same fraction of the bound, as if L2 moved 14.4 B a score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from catlass_kernels import launches_of, peers
+from kernel_rows import MISSING, Missing, Row, Work, compressed, rows
+from kernel_text import ICACHE, KernelText
+
+from attndsl.cli.calibration_text import calibration_lines
+from attndsl.cli.profile import Profile, profile_call
+from attndsl.cli.profile_page.spans import functions_of, read_spans
+from attndsl.compiler.prepare_launch import prepare
+from attndsl.target import DEFAULT_DEVICE, Device, device
+from attndsl.target.costs import Rate
+
+FIGURES = Path(__file__).with_name("figures.json")
+TOLERANCE = 0.02
+L2_BYTES_A_SCORE = 14.4
+_SOFTMAX = ("Muls", "Max", "Sub", "Exp", "Add", "Convert")
+_LANES = 64
+_NAMED = {"l2": 7.0e12, "hbm": 1.49e12}
+"""Bytes a second of mixed traffic through L2 and of memory that demands were stated for."""
+_NAMED_MISS = 32.0
+_TRACED_TOKENS, _TOKENS = 384, 8192
+"""Tokens whose selection of blocks is timed line by line, 8 of each vector core; those of the problem."""
+SELECTION_STEPS = ("Select", "Window", "Blocks")
+"""Parts of the names of functions that weigh blocks of keys and select the best."""
+SELECTION_MOST = 100.0
+
+
+def named_rates(on: Device) -> dict[str, Rate]:
+    """The rates that demands were stated for, a cycle."""
+    found = {name: Rate(value / on.clock, "stated") for name, value in _NAMED.items()}
+    return {**found, "miss": Rate(_NAMED_MISS, "stated")}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What the parts of the device would take alone for a piece of work, in microseconds."""
+
+    cube: float
+    vector: float
+    l2: float
+    memory: float
+
+    @property
+    def slowest(self) -> float:
+        """The bound."""
+        return max(self.cube, self.vector, self.l2, self.memory)
+
+
+def peak(on: Device) -> float:
+    """Floating-point operations a second of all cube cores: 16 x 16 x 16 a cycle each."""
+    return on.aic * 16**3 * 2 * on.clock
+
+
+def readable(on: Device, rates: Mapping[str, Rate]) -> float:
+    """R, in bytes a second."""
+    return min(rates["hbm"].value, on.aic * rates["miss"].value) * on.clock
+
+
+def bound_of(work: Work, on: Device, rates: Mapping[str, Rate]) -> Bound:
+    """What the parts of a device would take alone for ``work``."""
+    repeats = work.scores / _LANES / on.aiv
+    cycles = sum(_a_repeat(name, on) for name in (*_SOFTMAX, *work.vector))
+    l2 = work.scores * L2_BYTES_A_SCORE + work.mask
+    return Bound(
+        cube=work.flops / peak(on) * 1e6,
+        vector=on.microseconds(repeats * cycles),
+        l2=on.microseconds(l2 / rates["l2"].value),
+        memory=on.microseconds((work.read + work.written) / rates["hbm"].value),
+    )
+
+
+def _a_repeat(name: str, on: Device) -> float:
+    """Cycles that a repeat of 64 elements of fp32 takes its pipe."""
+    cost = on.costs[name]
+    return cost.of_type.get("float", (0.0, cost.per_unit, 0.0))[1]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A row with what was predicted of it. ``share`` and ``worst_share`` are None where time alone counts."""
+
+    row: Row
+    profile: Profile
+    text: KernelText
+    best: float
+    demand: float | None
+    seconds: float
+
+    @property
+    def share(self) -> float:
+        return self.best / self.profile.time
+
+    @property
+    def worst_share(self) -> float:
+        return self.best / self.profile.worst
+
+    def vector_cycles(self) -> float:
+        """Cycles of a vector core for 64 scores."""
+        on = self.profile.device
+        cycles = self.profile.bounds["AIV V"] * 1e-6 * on.clock * on.aiv
+        return cycles / (self.row.work.scores / _LANES)
+
+    def read_too_much(self) -> float:
+        """Bytes from memory as a multiple of those that must be read, less one."""
+        return self.profile.bytes["hbm_read"] / self.row.work.read - 1
+
+    def judgements(self, others: Mapping[str, Figure]) -> Iterator[tuple[str, bool]]:
+        """Each demand in words with its figure, and whether it holds."""
+        row, found = self.row, self.profile
+        if self.demand is not None:
+            stated = "" if self.demand == row.least else f" ({row.least} at the rates it was stated for)"
+            yield f"{self.share:.3f} >= {self.demand:.3g} of {row.of}{stated}", self.share >= self.demand
+        if row.most is not None:
+            yield f"{found.time:.1f} <= {row.most:g} us", found.time <= row.most
+        if row.beside is not None and row.beside[0] in others:
+            name, most = row.beside
+            ratio = found.time / others[name].profile.time
+            yield f"{ratio:.3f} <= {most:g} of the time of {name}", ratio <= most
+        if row.vector_cycles is not None:
+            cycles = self.vector_cycles()
+            yield (
+                f"{cycles:.2f} <= {row.vector_cycles:g} vector cycles for 64 scores",
+                cycles <= row.vector_cycles,
+            )
+            conflicts = sum(found.bank_conflicts.values())
+            yield f"{conflicts:.0f} <= 0 cycles of bank conflicts", conflicts <= 0
+        if row.once:
+            over = self.read_too_much()
+            yield f"{over:+.1%} bytes from memory, at most 1 % off", abs(over) <= 0.01
+
+    def to_json(self) -> dict[str, Any]:
+        found = self.profile
+        return {
+            "microseconds": found.time,
+            "worst_microseconds": found.worst,
+            "share": round(self.share, 4),
+            "of": self.row.of,
+            "hbm_read": found.bytes["hbm_read"],
+            "lines": self.text.lines,
+            "kernel": found.kernel,
+        }
+
+
+def demand_of(row: Row, on: Device, rates: Mapping[str, Rate]) -> float | None:
+    """The share asked for: one of the cube is a share of the bound at the rates that it was stated for."""
+    if row.least is None or row.of != "cube":
+        return row.least
+    stated = bound_of(row.work, on, {**on.rates, **named_rates(on)}).slowest
+    return row.least * (stated / bound_of(row.work, on, rates).slowest)
+
+
+def figure_of(row: Row, rates: Mapping[str, Rate] | None) -> Figure:
+    """Prices a row; ``rates``: numbers in place of some of the device's."""
+    started, call = time.perf_counter(), row.call()
+    found = profile_call(call, rates=rates)
+    on = found.device
+    used = {**on.rates, **(rates or {})}
+    best = {
+        "cube": row.work.flops / peak(on) * 1e6,
+        "R": row.work.read / readable(on, used) * 1e6,
+        "bound": bound_of(row.work, on, used).slowest,
+        "stated": row.stated,
+    }[row.of]
+    demand = demand_of(row, on, used)
+    return Figure(row, found, KernelText.of(call), best, demand, time.perf_counter() - started)
+
+
+# ------------------------------------------------------------------------------------------------
+# The table
+
+
+def line(figure: Figure) -> str:
+    """A row of the table."""
+    found, text = figure.profile, figure.text
+    return (
+        f"{figure.row.name:44} {found.time:9.1f} {found.worst:9.1f} {figure.share:6.3f} "
+        f"{figure.worst_share:6.3f} {figure.row.of:6} {text.lines:5} {text.cube_bytes / 1024:5.1f} "
+        f"{text.vector_bytes / 1024:5.1f}"
+    )
+
+
+HEAD = (
+    f"{'problem':44} {'us':>9} {'at worst':>9} {'share':>6} {'worst':>6} {'of':6} {'lines':>5} "
+    f"{'AIC K':>5} {'AIV K':>5}"
+)
+
+
+def _word(holds: bool) -> str:
+    return "holds" if holds else "MISSED"
+
+
+def details(figure: Figure, others: Mapping[str, Figure]) -> Iterator[str]:
+    """What is asked of a row, and what to know of it."""
+    for words, holds in figure.judgements(others):
+        yield f"    {_word(holds)}: {words}"
+    if figure.row.says:
+        yield f"    note: {figure.row.says}"
+    if max(figure.text.cube_bytes, figure.text.vector_bytes) > ICACHE:
+        yield f"    note: a core's code may exceed its instruction cache of {ICACHE // 1024} KB (estimate)"
+
+
+def missing_line(each: Missing) -> str:
+    """A row that no operator expresses."""
+    return f"{each.name:44} not expressed ({each.demand}): {each.reason}"
+
+
+def selection(rates: Mapping[str, Rate] | None) -> tuple[float, list[str]]:
+    """Vector time a core of importance and top-k for the whole problem, and the functions counted.
+
+    Positions are independent: some are timed line by line, with all blocks, and scaled.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        trace, call = Path(name) / "trace.json", compressed(_TRACED_TOKENS, _TOKENS)()
+        on = profile_call(call, trace=trace, rates=rates).device
+        events = json.loads(trace.read_text())["traceEvents"]
+    assert not any("left out" in each["name"] for each in events), "the trace is not whole: take fewer tokens"
+    found = read_spans(events, 0, functions_of(prepare(call).compiled)).spans
+    counted = [
+        span
+        for span in found
+        if span.pipe == "V" and not span.waiting and any(step in span.function for step in SELECTION_STEPS)
+    ]
+    spent = sum(span.length for span in counted) / on.aiv * _TOKENS / _TRACED_TOKENS
+    return spent, sorted({span.function for span in counted})
+
+
+# ------------------------------------------------------------------------------------------------
+# Committed figures
+
+
+def deviations(figures: Mapping[str, Figure], committed: Mapping[str, Any]) -> Iterator[str]:
+    """Figures that are not those committed."""
+    for name, figure in figures.items():
+        was = committed.get(name)
+        if was is None:
+            yield f"{name}: no committed figure; run --update"
+            continue
+        for what, now in (
+            ("microseconds", figure.profile.time),
+            ("hbm_read", figure.profile.bytes["hbm_read"]),
+        ):
+            change = now / was[what] - 1 if was[what] else float(now > 0)
+            if abs(change) > TOLERANCE:
+                better = "; if it is meant, run --update" if change < 0 else ""
+                yield f"{name}: {what} {now:g}, committed {was[what]:g} ({change:+.1%}){better}"
+
+
+def chosen(pattern: str, *, with_long: bool) -> list[Row]:
+    """The rows whose name has the pattern, and those beside which they are judged."""
+    every = rows()
+    named = {row.name for row in every if re.search(pattern, row.name) and (with_long or not row.long)}
+    named |= {row.beside[0] for row in every if row.beside is not None and row.name in named}
+    return [row for row in every if row.name in named]
+
+
+def main() -> int:
+    """Prints the table; 1 where --check finds a deviation."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--only", metavar="PATTERN", default="", help="rows whose name has this expression")
+    parser.add_argument("--long", action="store_true", help="rows that take most of a minute, too")
+    parser.add_argument("--check", action="store_true", help="fail unless figures are those committed")
+    parser.add_argument("--update", action="store_true", help="write the committed figures of these rows")
+    parser.add_argument("--frozen", action="store_true", help="the rates that demands were stated for")
+    parser.add_argument("--json", action="store_true", help="data instead of a table")
+    parser.add_argument("--catlass", type=Path, help="a checkout of catlass: its kernels beside ours")
+    options = parser.parse_args()
+    if options.frozen and (options.check or options.update):
+        parser.error("committed figures are those of the model, not of --frozen rates")
+    on = device(DEFAULT_DEVICE)
+    rates = named_rates(on) if options.frozen else None
+    wanted = chosen(options.only, with_long=options.long)
+    if not options.json:
+        print(head_of(on, rates or on.rates))
+    figures = dict[str, Figure]()
+    for row in wanted:
+        figure = figures[row.name] = figure_of(row, rates)
+        if not options.json:
+            print(line(figure), *details(figure, figures), sep="\n", flush=True)
+    committed = read_committed()
+    timed = timed_peers(options.catlass, figures, on) if options.catlass else {}
+    known_peers = {**committed["peers"], **timed}
+    data = {name: figure.to_json() for name, figure in figures.items()}
+    if options.json:
+        print(json.dumps({"figures": data, "peers": known_peers}, indent=1))
+    else:
+        print(*after_rows(options.only, figures, known_peers, rates), sep="\n")
+    if options.update:
+        every = {row.name for row in rows()}
+        merged = {name: each for name, each in {**committed["figures"], **data}.items() if name in every}
+        text = json.dumps({"figures": merged, "peers": known_peers}, indent=1, sort_keys=True)
+        FIGURES.write_text(text + "\n")
+    if options.check:
+        found = list(deviations(figures, committed["figures"]))
+        print(*found or ["all figures are those committed"], sep="\n", file=sys.stderr)
+        return int(bool(found))
+    return 0
+
+
+def head_of(on: Device, rates: Mapping[str, Rate]) -> str:
+    """What the figures are of, how far off they may be, and the columns."""
+    r = readable(on, rates) / 1e12
+    part = f"{on.title} as 910B2: {on.aic} AIC, {on.aiv} AIV, {on.clock / 1e9:g} GHz, R {r:.2f} TB/s"
+    worst = "at worst: sums in global memory pass L2 twice, flags between cores take 500 cycles"
+    calibration = (line.strip() for line in calibration_lines(on))
+    return "\n".join((part, "nothing was measured on a device by us", *calibration, worst, "", HEAD))
+
+
+def timed_peers(checkout: Path, figures: Mapping[str, Figure], on: Device) -> dict[str, float]:
+    """Microseconds of the peers of these rows, launches after the first with their 20 us."""
+    found = dict[str, float]()
+    for peer in peers():
+        if peer.row in figures:
+            times = list(launches_of(peer, checkout, on))
+            found[peer.name] = sum(times) + (len(times) - 1) * on.launch_microseconds
+    return found
+
+
+def read_committed() -> dict[str, dict[str, Any]]:
+    """Committed figures of our kernels, and times of peers."""
+    found = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    return {"figures": found.get("figures", {}), "peers": found.get("peers", {})}
+
+
+def after_rows(
+    pattern: str,
+    figures: Mapping[str, Figure],
+    known_peers: Mapping[str, float],
+    rates: Mapping[str, Rate] | None,
+) -> Iterator[str]:
+    """What follows the rows: problems that no operator expresses, selection of blocks, peers."""
+    yield from (missing_line(each) for each in MISSING if re.search(pattern, each.name))
+    if any(name.startswith("NSA") for name in figures):
+        spent, functions = selection(rates)
+        word = _word(spent <= SELECTION_MOST)
+        yield f"{word}: NSA importance and top-k: {spent:.1f} <= {SELECTION_MOST:g} us of vector time a core"
+        yield f"    in {', '.join(functions)}"
+    for peer in peers():
+        if peer.row in figures and peer.name in known_peers:
+            ours, theirs = figures[peer.row].profile.time, known_peers[peer.name]
+            word, ratio = _word(ours <= peer.most * theirs), f"{ours / theirs:.2f} <= {peer.most:g}"
+            yield f"{word}: {peer.row}: {ours:.1f} us, {peer.name} {theirs:.1f} us: {ratio} (the same model)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,177 @@
+"""Loops and branches become calls of the runtime header only where the call does exactly the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_loop
+from attndsl.codegen.names.spelling import Spelling
+from attndsl.expr import Const, Expr, Symbol, as_expr, compare, minimum
+from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
+from attndsl.target import MemorySpace
+from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
+from attndsl.tile.program import Program
+from attndsl.tile.statements import For, If, Let, Seq, seq
+from tests.support.devices import DEVICE
+
+COL, R8, ROWS, CHUNK, KEYS = (Symbol(name) for name in ("i", "r8", "groupRows", "chunk", "keys"))
+NAMES = Spelling(
+    Program(
+        name="hand_made", summary="", dtype="float16", parameters=(), workspace=(), tiling=(),
+        device=DEVICE, constants=(), body=seq(),
+    )
+)  # fmt: skip
+FULL = FRACTAL_SIZE * FRACTAL_SIZE
+FREE = REPEAT_LANES - COL % (2 * REPEAT_LANES)
+
+
+def buffer(name: str, space: MemorySpace = MemorySpace.UB, dtype: str = "float32") -> Buffer:
+    return Buffer(name=name, space=space, dtype=dtype, size=Const(1 << 12))
+
+
+ROWS_OF, BLOCKS, LANES, STATS = (buffer(name) for name in ("x", "blocks", "lanes", "stats"))
+L1, L0A, L0B = (buffer(name, MemorySpace[name], "float16") for name in ("L1", "L0A", "L0B"))
+NARROW1, NARROWB = buffer("n1", MemorySpace.L1, "int8"), buffer("nb", MemorySpace.L0B, "int8")
+KEY = GlobalTensor(name="key", dtype="float16", role="input")
+
+
+def repeats(body: Seq, end: Expr = KEYS, **other: Expr) -> For:
+    return For(var=COL, end=end, step=other.get("step", REPEAT_LANES), body=body)
+
+
+def by_blocks(op: str = "Mul", second: Expr = FREE, pitch: int = 128, moved: Expr | int = 0) -> Binary:
+    rows = ROWS_OF.region(COL + moved, CHUNK, REPEAT_LANES, pitch)
+    blocks = BLOCKS.region(second, CHUNK, 8, 8)
+    return Binary(op=op, dst=rows, first=rows, second=blocks, broadcast=True)
+
+
+def by_eights(rows: Expr = ROWS, apart: int = 128, blocks: int = 16) -> For:
+    lanes = ROWS_OF.region(COL + R8 * apart, rows, REPEAT_LANES, 128)
+    item = Binary(
+        op="Mul", dst=lanes, first=lanes, second=BLOCKS.region(R8 * blocks + FREE, rows, 8, 8), broadcast=True
+    )
+    body = seq(Let(symbol=ROWS, value=minimum(8, CHUNK - R8)), item)
+    return repeats(seq(For(var=R8, end=CHUNK, step=Const(8), body=body)))
+
+
+def reduced(results: Expr) -> For:
+    item = BlockReduce(
+        op="Max", dst=LANES.region(results, CHUNK, 8, 16), src=ROWS_OF.region(COL, CHUNK, REPEAT_LANES, 128)
+    )
+    return repeats(seq(item))
+
+
+def spread(copies: int, start: Expr = COL) -> For:
+    item = BroadcastRows(dst=BLOCKS.region(start, 2, REPEAT_LANES, copies * 64), src=STATS.region(4, 1, 16))
+    return repeats(seq(item), Const(128))
+
+
+def fractals(dst: Expr, src: Expr, repeat: Expr, *, transpose: bool = False, narrow: bool = False) -> For:
+    source, target = (NARROW1, NARROWB) if narrow else (L1, L0B if transpose else L0A)
+    item = LoadFractals(
+        dst=target.region(dst), src=source.region(src), repeat=repeat, src_stride=KEYS, transpose=transpose
+    )
+    return For(var=COL, end=CHUNK, body=seq(item))
+
+
+COLUMNS = Symbol("columns")
+LEFT = fractals(7 + COL * COLUMNS * FULL, (CHUNK + COL) * FULL, COLUMNS)
+SQUARES = COLUMNS * FRACTAL_SIZE // INT8_DEPTH
+NARROW = FRACTAL_SIZE * INT8_DEPTH
+
+
+@pytest.mark.parametrize(
+    ("loop", "text"),
+    [
+        (repeats(seq(by_blocks())), "MulRows<2>(x_, blocks_, chunk, keys, 128);"),
+        (
+            repeats(seq(by_blocks("Div", Const(0), moved=32))),
+            "DivRows<1>(x_[32], blocks_, chunk, keys, 128);",
+        ),
+        (repeats(seq(by_blocks("Sub"))), "SubRows<2>(x_, blocks_, chunk, keys, 128);"),
+        (by_eights(), "MulRows<2>(x_, blocks_, chunk, keys, 128);"),
+        (reduced(COL // 8), "MaxOfBlocks(lanes_, x_, chunk, keys, 16, 128);"),
+        (spread(2), "SpreadOverBlocks<2>(blocks_, stats_[4], 16);"),
+        (LEFT, "LoadLeft(L0A_[7], L1_[chunk * (kFractal * kFractal)], chunk, columns, keys);"),
+        (
+            fractals(COL * COLUMNS * FULL, COL * FULL, COLUMNS, transpose=True),
+            "LoadTransposed(L0B_, L1_, chunk, columns, keys);",
+        ),
+        (
+            fractals(
+                COL * COLUMNS * NARROW, COL * (INT8_DEPTH * INT8_DEPTH), SQUARES, transpose=True, narrow=True
+            ),
+            "LoadTransposed(nb_, n1_, chunk, columns, keys);",
+        ),
+    ],
+)
+def test_loops_that_the_header_has(loop: For, text: str) -> None:
+    assert call_of_loop(loop, NAMES) == text
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        repeats(seq(by_blocks("Max"))),
+        repeats(seq(by_blocks()), step=Const(32)),
+        repeats(seq(replace(by_blocks(), broadcast=False))),
+        repeats(seq(by_blocks(second=COL))),
+        repeats(seq(replace(by_blocks(), first=LANES.region(COL, CHUNK, REPEAT_LANES, 128)))),
+        repeats(seq(by_blocks(moved=COL))),
+        repeats(seq(by_blocks(), by_blocks())),
+        by_eights(apart=64),
+        by_eights(blocks=8),
+        by_eights(rows=CHUNK),
+        reduced(COL // 4),
+        spread(3),
+        spread(2, COL + 8),
+        fractals(COL * COLUMNS * FULL, COL * FULL, COLUMNS + 1),
+        fractals(COL * COLUMNS * FULL, COL * FULL * 2, COLUMNS),
+        fractals(COL * COL * FULL, COL * FULL, COLUMNS),
+        replace(LEFT, begin=Const(1)),
+        replace(LEFT, step=Const(2)),
+    ],
+)
+def test_loops_that_do_anything_else_are_written_out(loop: For) -> None:
+    assert call_of_loop(loop, NAMES) is None
+
+
+PITCH = Symbol("pitch")
+
+
+def matrix(limit: int = 65535, **row: Expr | int) -> If:
+    def load(at: Expr | int, offset: Expr | int, rows: Expr | int, pitch: Expr | int) -> LoadNz:
+        region = KEY.region(offset, rows, COLUMNS, pitch)
+        return LoadNz(dst=L1.region(at), src=region, padded_rows=as_expr(KEYS))
+
+    at, offset = row.get("at", (3 + COL) * FRACTAL_SIZE), row.get("offset", 5 + COL * PITCH)
+    one = load(at, offset, row.get("rows", 1), row.get("pitch", COLUMNS))
+    loop = For(var=COL, end=as_expr(row.get("end", CHUNK)), body=seq(one))
+    whole = load(Const(3) * FRACTAL_SIZE, 5, CHUNK, PITCH)
+    return If(condition=compare("<=", PITCH, limit), then=seq(whole), otherwise=seq(loop))
+
+
+def test_a_matrix_of_any_pitch_is_one_call() -> None:
+    text = "LoadNzOfAnyPitch(L1_[3 * kFractal], keyGm_[5], chunk, columns, pitch, keys);"
+    assert call_of_branch(matrix(), NAMES, DEVICE.architecture) == text
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: matrix(limit=65536),
+        lambda: matrix(at=(3 + COL) * 8),
+        lambda: matrix(offset=5 + COL * COLUMNS),
+        lambda: matrix(rows=2),
+        lambda: matrix(pitch=PITCH),
+        lambda: matrix(end=KEYS),
+        lambda: replace(matrix(), otherwise=None),
+    ],
+)
+def test_other_branches_are_written_out(make: Callable[[], If]) -> None:
+    assert call_of_branch(make(), NAMES, DEVICE.architecture) is None

@@ -1,0 +1,192 @@
+"""Each class of defects applies to emitted texts, and a mutant of it is killed."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.mutate import event_rules, operand_rules, plan_rules
+from attndsl.mutate.defects import Rule, defects_of
+from attndsl.mutate.instructions import EmittedText, Instructions
+from attndsl.mutate.trial_run import (
+    FINDING,
+    KILLED,
+    NOT_COMPILED,
+    NOT_REACHED,
+    REFUSED,
+    STATIC,
+    SURVIVED,
+    VALUE,
+    try_mutant,
+)
+
+from .conftest import Subject
+
+KINDS = {
+    event_rules.DROPPED_EVENT: "WaitFlag<HardEvent::MTE2_V>(kScoreReady",
+    event_rules.SWAPPED_EVENT: "",
+    event_rules.MISNUMBERED_EVENT: "kScoreReady + scoreSlot_",
+    event_rules.WRONG_PIPE: "V_MTE3",
+    event_rules.DROPPED_CROSS_FLAG: "CrossCoreWaitFlag(kOutRingReady);",
+    event_rules.MISSING_BARRIER: "PipeBarrier<PIPE_V>();",
+    operand_rules.STRIDE: "tiling_.queryStrideN",
+    operand_rules.TAIL: "MinOf(kTileKeys, keyEnd - firstKey)",
+    operand_rules.MASK: "",
+    operand_rules.BOUND: "<",
+    operand_rules.WRONG_SLOT: "queryL1Slot_",
+    operand_rules.WRONG_BUFFER: "newMax_",
+    operand_rules.STALE_RING: "slot",
+    operand_rules.DROPPED_RESCALE: "Exp(rescale_",
+    plan_rules.BATCH_MODE: "kBatchMode",
+    plan_rules.BUCKET: ">",
+    plan_rules.WORKSPACE: "tiling.blocks",
+    plan_rules.SPLITS: "problem.B * tiling.kvHeads",
+    plan_rules.PLAN_STRIDE: "problem.D",
+}
+"""Each class, and how the changed text of the mutant that is tried begins."""
+TRIED = 6
+"""Mutants that are tried until one is killed: others may be equivalent."""
+
+
+def test_every_class_has_a_test(subject: Subject) -> None:
+    assert set(subject.mutants) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mutant_is_killed(subject: Subject, kind: str) -> None:
+    beginning = " ".join(KINDS[kind].split())
+    fitting = [each for each in subject.mutants[kind] if each.before.startswith(beginning)]
+    assert fitting, f"no place for: {kind}"
+    ends = []
+    for mutant in fitting[:TRIED]:
+        assert mutant.text(subject.files) != subject.files.files[mutant.file]
+        trials = mutant.reaching(subject.trials)
+        ends.append(try_mutant(subject.files, mutant.file, mutant.text(subject.files), trials))
+        if ends[-1].status == KILLED:
+            break
+    assert ends[-1].status == KILLED and ends[-1].message, ends
+    assert ends[-1].by in (FINDING, VALUE, STATIC, REFUSED)
+
+
+def test_text_that_means_the_same_survives(subject: Subject) -> None:
+    text = subject.files.files[subject.files.header]
+    end = try_mutant(subject.files, subject.files.header, text + "// changed\n", subject.trials[:2])
+    assert (end.status, end.cases) == (SURVIVED, 2)
+
+
+def test_text_that_is_no_program_does_not_count(subject: Subject) -> None:
+    text = subject.files.files[subject.files.header]
+    end = try_mutant(subject.files, subject.files.header, text + "int;;x y\n", subject.trials[:1])
+    assert end.status == NOT_COMPILED
+
+
+def test_an_assertion_of_the_schedule_kills(subject: Subject) -> None:
+    file = subject.files.schedule
+    text = subject.files.files[file]
+    assert "kRing = 3;" in text
+    end = try_mutant(subject.files, file, text.replace("kRing = 3;", "kRing = 9;"), subject.trials[:1])
+    assert (end.status, end.by) == (KILLED, STATIC)
+
+
+def test_a_line_that_no_case_executes_is_no_kill(subject: Subject) -> None:
+    text = subject.files.files[subject.files.header]
+    assert try_mutant(subject.files, subject.files.header, text, ()).status == NOT_REACHED
+
+
+# Statements that the small kernel does not have, and forms of those that it has ----------------------------
+
+
+RUNTIME = """
+class KernelBase {
+    template <typename Element>
+    __aicore__ static inline void LoadRows(const AscendC::LocalTensor<Element> &local,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns, int64_t globalPitch)
+    {
+        AscendC::DataCopyPad(local, global,
+            AscendC::DataCopyExtParams(rows, columns * 2, (globalPitch - columns) * 2, 0, 0));
+    }
+    __aicore__ static inline void LoadTwice(const AscendC::LocalTensor<half> &local, int64_t stride)
+    {
+        LoadRows(local, global, 2, 16, stride);
+    }
+    template <int64_t kCopies>
+    __aicore__ static inline void MulRows(const AscendC::LocalTensor<float> &rows, int64_t count)
+    {
+        for (int64_t r = 0; r < count; ++r) {
+            AscendC::Mul(rows[r], rows[r], rows[r], 8);
+        }
+    }
+};
+"""
+
+
+def changes(rule: Rule, statement: str) -> list[str]:
+    """The texts that a rule makes of a statement."""
+    text = f"void Stage()\n{{\n{statement}\n}}\n"
+    source = EmittedText(text, Instructions.of(RUNTIME))
+    found = []
+    for each in defects_of(source, [rule]):
+        changed = text[: each.span.start] + each.after + text[each.span.end :]
+        found.append(changed.partition("{\n")[2].rpartition("\n}")[0])
+    return found
+
+
+def test_a_helper_that_sets_and_waits_is_an_event() -> None:
+    pair = "Handover<HardEvent::V_MTE3>(kProbReady);"
+    assert changes(event_rules.dropped_events, pair) == [";"]
+    assert changes(event_rules.misnumbered_events, pair) == []
+
+
+def test_a_flag_is_swapped_with_work_of_its_pipe_alone() -> None:
+    early = "Exp(x, x, 8);\nSetFlag<HardEvent::V_MTE3>(k);"
+    assert changes(event_rules.swapped_events, early) == ["SetFlag<HardEvent::V_MTE3>(k);\nExp(x, x, 8);"]
+    other = "Exp(x, x, 8);\nSetFlag<HardEvent::MTE2_V>(k);"
+    assert changes(event_rules.swapped_events, other) == []
+
+
+def test_strides_of_a_single_row_are_none() -> None:
+    many = "DataCopyPad(x, y, DataCopyExtParams(rows, 4, a, b, 0));"
+    assert [each.count("+ 1") for each in changes(operand_rules.strides, many)] == [1, 1]
+    assert changes(operand_rules.strides, many.replace("rows", "1")) == []
+
+
+def test_rounding_that_a_division_does_again_is_no_tail() -> None:
+    assert changes(operand_rules.tails, "F((kTile - RoundUp(keys, 8)) / 8);") == []
+    assert changes(operand_rules.tails, "F((kTile - RoundUp(keys, 8)) / 4);") == ["F((kTile - (keys)) / 4);"]
+
+
+def test_comparisons_of_bounds() -> None:
+    loop = "for (int64_t r = 0; r < rows; r += 8) {}"
+    found = ["for (int64_t r = 1; r < rows; r += 8) {}", "for (int64_t r = 0; r <= rows; r += 8) {}"]
+    assert changes(operand_rules.bounds, loop) == found
+
+
+def test_comparisons_of_masks() -> None:
+    compare = "Compare(mask, x, y, CMPMODE::LT, 64);"
+    assert changes(operand_rules.masks, compare) == [";", compare.replace("LT", "LE")]
+
+
+def test_the_last_barrier_of_a_kernel_orders_nothing() -> None:
+    assert changes(event_rules.missing_barriers, "PipeBarrier<PIPE_ALL>();") == []
+    assert changes(event_rules.missing_barriers, "PipeBarrier<PIPE_V>();") == [";"]
+
+
+def test_the_text_of_a_helper_tells_what_its_arguments_are() -> None:
+    load = "LoadRows(score, scoreGm_[8], chunk, keys, kTileKeys);"
+    assert changes(operand_rules.strides, load) == [load.replace("kTileKeys", "kTileKeys + 1")]
+    assert changes(operand_rules.tails, load) == [
+        load.replace("chunk", "chunk - 1"),
+        load.replace("keys", "keys - 1"),
+    ]
+
+
+def test_the_text_of_a_helper_tells_its_pipe() -> None:
+    assert changes(operand_rules.dropped_rescales, "MulRows<2>(accumulator_, rescale_);") == [";"]
+    assert changes(operand_rules.dropped_rescales, "LoadTwice(rescale_, 8);") == []
+    early = "LoadTwice(x, 8);\nSetFlag<HardEvent::MTE2_V>(k);"
+    assert len(changes(event_rules.swapped_events, early)) == 1
+
+
+def test_calls_with_their_namespace() -> None:
+    early = "AscendC::Exp(x, x, 8);\nAscendC::SetFlag<AscendC::HardEvent::V_MTE3>(k);"
+    assert len(changes(event_rules.swapped_events, early)) == 1
+    assert changes(event_rules.dropped_events, early) == ["AscendC::Exp(x, x, 8);\n;"]

@@ -1,0 +1,112 @@
+"""Counted work: what a launch does, told by its sizes, and by what the emulator counts of the launch."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.compiler.prepare_launch import Launch, prepare
+from attndsl.emulator import Knobs, find_compiler
+from attndsl.execute.execute import execute
+from attndsl.target import Core, Pipe
+from attndsl.tuning.bounds import Bounds, bounds_of
+from attndsl.tuning.work import Counter, Work
+from tests.support.authored import call_of, with_schedule
+from tests.support.devices import DEVICE
+
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+
+
+def works(launch: Launch, core: Core) -> list[Work]:
+    """The work of every core of a kind."""
+    scalars = {name: array.reshape(-1) for name, array in launch.call.arrays.items()}
+    scalars |= {f"gm({name})": array for name, array in scalars.items()}
+    counter = Counter(launch.compiled.joint, core, {**scalars, **launch.tiling})
+    subs = 1 if core is Core.AIC else 2
+    return [counter.work(b, launch.blocks, s) for b in range(launch.blocks) for s in range(subs)]
+
+
+def read(found: list[Work]) -> dict[str, float]:
+    """Bytes read by all cores, by tensor."""
+    total: dict[str, float] = {}
+    for work in found:
+        for tensor, size in work.read.items():
+            total[tensor.name] = total.get(tensor.name, 0.0) + size
+    return {name: size for name, size in total.items() if size}
+
+
+def bounds(launch: Launch) -> Bounds:
+    return bounds_of(launch.compiled.joint, launch.tiling, {**launch.call.arrays, **launch.call.lists})
+
+
+def test_products_are_those_of_the_sizes(tmp_path):
+    """One fractal of rows, 512 keys, heads of 64: 32 x 4 steps of scores and 4 x 32 of weighted sums."""
+    launch = prepare(call_of(with_schedule(tmp_path, split_kv=1), group=16, keys=512, head_dim=64))
+    cost = launch.compiled.program.device.costs["Product"]
+    found = works(launch, Core.AIC)
+    products = 4 + 4  # blocks of 128 keys, four each
+    added = 3 * launch.compiled.program.device.rates["accumulate"].value  # to weighted sums, after the first
+    expected = products * cost.head + cost.per_unit * 2 * 128 + added
+    assert sum(work.cycles[Core.AIC, Pipe.M] for work in found) == pytest.approx(expected)
+
+
+def test_keys_are_read_once_by_each_task_that_sees_them(tmp_path):
+    """Lengths of the batch rows count, and 20 heads in tasks of 16 rows read keys twice."""
+    call = call_of(
+        with_schedule(tmp_path, max_rows=16), batch=3, group=20, keys=700, lengths=[700, 0, 129], head_dim=64
+    )
+    found = read(works(prepare(call), Core.AIC))
+    assert found["key"] == found["value"] == 2 * (700 + 129) * 64 * 2
+    assert found["query"] in (3 * 20 * 64 * 2, 2 * 20 * 64 * 2)  # of the row without keys, or not
+
+
+def test_equal_parts_are_counted_like_different_ones(tmp_path):
+    """What is counted once for tasks of equal numbers is what a count of each task alone gives."""
+    operator = with_schedule(tmp_path)
+    lengths = [640, 640, 130, 640]
+    together = read(works(prepare(call_of(operator, batch=4, keys=640, lengths=lengths)), Core.AIC))
+    alone = [read(works(prepare(call_of(operator, keys=640, lengths=[each])), Core.AIC)) for each in lengths]
+    assert together["key"] == sum(each["key"] for each in alone)
+
+
+def test_memory_passes_a_tensor_once_and_l2_each_read_of_it(tmp_path):
+    """Two tasks of 16 heads each read the same keys."""
+    once, twice = (
+        bounds(prepare(call_of(with_schedule(tmp_path, max_rows=rows, split_kv=1), group=32, keys=4096)))
+        for rows in (32, 16)
+    )
+    assert twice.microseconds["memory"] == once.microseconds["memory"]
+    keys, rates = 2 * 4096 * 64 * 2, DEVICE.rates
+    more = twice.microseconds["L2"] - once.microseconds["L2"]
+    assert more >= 0.99 * DEVICE.microseconds(keys / rates["l2"].value)
+    least = DEVICE.microseconds(keys / rates["hbm"].value)
+    assert least <= once.microseconds["memory"] <= 1.1 * least
+
+
+def test_the_busiest_core_bounds_the_time(tmp_path):
+    """Five tasks on four cores: one core has two of them."""
+    operator = with_schedule(tmp_path, cores=4, split_kv=1)
+    four, five = (bounds(prepare(call_of(operator, batch=batch, keys=2048))) for batch in (4, 5))
+    assert five.microseconds["AIC MTE1"] == pytest.approx(2 * four.microseconds["AIC MTE1"], rel=0.02)
+
+
+def test_the_rank_is_above_the_bound_and_grows_with_every_resource():
+    one, other = Bounds({"a": 2.0, "b": 1.0}), Bounds({"a": 2.0, "b": 1.9})
+    assert one.least == other.least == 2.0 and one.limit == "a"
+    assert 2.0 < one.rank < other.rank
+
+
+@needs_compiler
+def test_the_emulator_counts_the_same_work(tmp_path):
+    """Busy cycles of pipes that wait for no memory, and bytes, of a kernel with a mask and several tiles."""
+    call = call_of(
+        with_schedule(tmp_path), batch=2, kv_heads=2, group=8, keys=1500, lengths=[1500, 700], head_dim=128,
+        features=frozenset({"attn_mask"}),
+    )  # fmt: skip
+    launch = prepare(call)
+    counters = execute(launch, Knobs(timing=True)).counters
+    for core, pipe, least in ((Core.AIC, Pipe.M, 0.98), (Core.AIC, Pipe.MTE1, 0.98), (Core.AIV, Pipe.V, 0.9)):
+        counted = sum(work.cycles[core, pipe] for work in works(launch, core))
+        busy = counters["busy_by_core"][core.value][pipe.value]
+        assert least <= counted / busy <= 1.1, (core, pipe)
+    found = sum(read(works(launch, Core.AIC)).values()) + sum(read(works(launch, Core.AIV)).values())
+    assert found == pytest.approx(sum(counters["gm_read_bytes"].values()), rel=0.03)
