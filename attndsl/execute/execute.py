@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl import emulator
-from attndsl.base.disk_cache import content_key, find_entry, make_entry
+from attndsl.base.disk_cache import content_key, find_entry, make_entry, stored_or_made
 from attndsl.base.errors import InternalError
 from attndsl.base.package_files import sources_key
 from attndsl.codegen.host.tiling_text import HostText, host_text, problem_values
@@ -147,15 +146,15 @@ def written(compiled: Compiled) -> Path:
     if program is None or compiled_for(compiled.operator, compiled.specialization) is not compiled:
         return stored(device_files([compiled]))
     note = f"folders/{content_key(sources_key(_UNCONCERNED), program)}"
-    noted = find_entry(note)
-    if noted is not None:
-        with contextlib.suppress(OSError):  # another process may take it away
-            folder = find_entry(f"generated/{(noted / _NAME).read_text()}")
-            if folder is not None:
-                return folder
-    folder = stored(device_files([compiled]))
-    make_entry(note, lambda made: _write_name(made, folder))
-    return folder
+    return stored_or_made(note, lambda: stored(device_files([compiled])), _noted_folder, _write_name)
+
+
+def _noted_folder(note: Path) -> Path | None:
+    """The folder that a note names; None where another process has taken either away."""
+    try:
+        return find_entry(f"generated/{(note / _NAME).read_text()}")
+    except OSError:
+        return None
 
 
 def _write_name(note: Path, folder: Path) -> None:
