@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, fields, is_dataclass
 
 from attndsl.codegen.samples.device_files import kernel_path, schedule_path
@@ -78,19 +77,3 @@ class KernelText:
         lines = sum(len((folder / path).read_text().splitlines()) for path in paths)
         program = compiled.program
         return cls(lines, estimated_bytes(program, Core.AIC), estimated_bytes(program, Core.AIV))
-
-
-_FUNCTION = re.compile(r"__aicore__ inline [\w<>:]+ (\w+)\(")
-
-
-def lines_of_steps(call: Call, steps: tuple[str, ...]) -> dict[tuple[str, int], str]:
-    """The lines of a kernel that belong to functions whose name has one of ``steps``, with the function."""
-    compiled = prepare(call).compiled
-    path = written(compiled) / kernel_path(compiled)
-    found, function = dict[tuple[str, int], str](), ""
-    for number, text in enumerate(path.read_text().splitlines(), 1):
-        match = _FUNCTION.search(text)
-        function = match[1] if match else function
-        if any(step in function for step in steps):
-            found[path.name, number] = function
-    return found

@@ -37,11 +37,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from catlass_kernels import launches_of, peers
 from kernel_rows import MISSING, Missing, Row, Work, compressed, rows
-from kernel_text import ICACHE, KernelText, lines_of_steps
+from kernel_text import ICACHE, KernelText
 
+from attndsl.cli.calibration_text import calibration_lines
 from attndsl.cli.profile import Profile, profile_call
+from attndsl.cli.profile_page.spans import functions_of, read_spans
+from attndsl.compiler.prepare_launch import prepare
 from attndsl.target import DEFAULT_DEVICE, Device, device
-from attndsl.target.costs import UNKNOWN, Rate, measurements
+from attndsl.target.costs import Rate
 
 FIGURES = Path(__file__).with_name("figures.json")
 TOLERANCE = 0.02
@@ -237,17 +240,6 @@ def missing_line(each: Missing) -> str:
     return f"{each.name:44} not expressed ({each.demand}): {each.reason}"
 
 
-def calibration() -> str:
-    """The error of the model, in a line."""
-    known = measurements()
-    error, apart = known["instructions"], known["kernels"]["apart"]
-    return (
-        f"calibration: instructions off by {error['median']:.2%} (median), {error['p95']:.1%} (95th "
-        f"percentile) on sizes left out of the fit; durations of {apart['kernels']} published kernels off by "
-        f"{apart['duration']:.1%}. Nothing was measured on a device by us."
-    )
-
-
 def selection(rates: Mapping[str, Rate] | None) -> tuple[float, list[str]]:
     """Vector time a core of importance and top-k for the whole problem, and the functions counted.
 
@@ -258,20 +250,14 @@ def selection(rates: Mapping[str, Rate] | None) -> tuple[float, list[str]]:
         on = profile_call(call, trace=trace, rates=rates).device
         events = json.loads(trace.read_text())["traceEvents"]
     assert not any("left out" in each["name"] for each in events), "the trace is not whole: take fewer tokens"
-    steps = lines_of_steps(call, SELECTION_STEPS)
-    threads = {
-        (each["pid"], each["tid"])
-        for each in events
-        if each["name"] == "thread_name" and each["args"]["name"] == "V"
-    }
-    spent = 0.0
-    for each in events:
-        if each.get("cat") != "instruction" or (each["pid"], each["tid"]) not in threads:
-            continue
-        file, _, number = each["args"]["source"].partition(":")
-        if (file, int(number or 0)) in steps:
-            spent += each["dur"]
-    return spent / on.aiv * _TOKENS / _TRACED_TOKENS, sorted(set(steps.values()))
+    found = read_spans(events, 0, functions_of(prepare(call).compiled)).spans
+    counted = [
+        span
+        for span in found
+        if span.pipe == "V" and not span.waiting and any(step in span.function for step in SELECTION_STEPS)
+    ]
+    spent = sum(span.length for span in counted) / on.aiv * _TOKENS / _TRACED_TOKENS
+    return spent, sorted({span.function for span in counted})
 
 
 # ------------------------------------------------------------------------------------------------
@@ -351,8 +337,8 @@ def head_of(on: Device, rates: Mapping[str, Rate]) -> str:
     r = readable(on, rates) / 1e12
     part = f"{on.title} as 910B2: {on.aic} AIC, {on.aiv} AIV, {on.clock / 1e9:g} GHz, R {r:.2f} TB/s"
     worst = "at worst: sums in global memory pass L2 twice, flags between cores take 500 cycles"
-    unknown = f"unknown: {'; '.join(UNKNOWN)}"
-    return f"{part}\n{calibration()}\n{unknown}\n{worst}\n\n{HEAD}"
+    calibration = (line.strip() for line in calibration_lines(on))
+    return "\n".join((part, "nothing was measured on a device by us", *calibration, worst, "", HEAD))
 
 
 def timed_peers(checkout: Path, figures: Mapping[str, Figure], on: Device) -> dict[str, float]:

@@ -78,7 +78,7 @@ INSIDE = {
         "contract": ("errors",),
         "errors": (),
     },
-    "attndsl.verify": {"cases": ("data", "space"), "data": ("space",), "space": (), "judge": ()},
+    "attndsl.verify": {"cases": ("data", "space", "judge"), "data": ("space",), "space": (), "judge": ()},
 }
 """What the parts of a package may import of each other."""
 NAMELESS = (

@@ -1,8 +1,9 @@
 """The cache on disk: one folder of entries, each named by the content that decides it.
 
 An entry is a folder that is written beside its place and then renamed into it, so that concurrent processes
-never see half of one. A use renews an entry; beyond :func:`size_limit` those that were used least recently
-go, but none that was used within :data:`KEPT_SECONDS`, because a process may still read it.
+never see half of one. One process makes an entry, others that want it wait. A use renews an entry; beyond
+:func:`size_limit` those that were used least recently go, but none that was used within
+:data:`KEPT_SECONDS`, because a process may still read it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from attndsl.base.errors import UserError
+from attndsl.base.file_lock import Held, file_lock
 
 FOLDER_VARIABLE, LIMIT_VARIABLE = "ATTNDSL_CACHE_DIR", "ATTNDSL_CACHE_BYTES"
 STORE_VARIABLE = "ATTNDSL_STORE_PROGRAMS"
@@ -29,9 +32,11 @@ DEFAULT_LIMIT = 4 << 30
 """Bytes that entries may take together."""
 KEPT_SECONDS = 3600.0
 _TRIM_SECONDS = 600.0
+_WAIT_SECONDS = 600.0
+"""How long an entry is waited for that another process makes; it may be one that was stopped."""
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 """What the system says of a disk that takes nothing more, or nothing at all."""
-_STAMP, _MAKING = ".trimmed", ".making-"
+_STAMP, _MAKING, _LOCK = ".trimmed", ".making-", ".lock-"
 TAG = "CACHEDIR.TAG"
 """Marks a folder as a cache, for us and for backup programs (https://bford.info/cachedir)."""
 _TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# This file marks the cache folder of attndsl.\n"
@@ -155,6 +160,8 @@ def find_entry(name: str) -> Path | None:
 def make_entry(name: str, fill: Callable[[Path], object]) -> Path:
     """The entry of this name; where there is none, ``fill`` writes it into the empty folder that it gets.
 
+    Of several processes and threads that want one entry, one makes it.
+
     Raises:
         CacheNotWritable: naming the folder and the system's reason.
         WrongCacheLimit: the bound on the cache is no number.
@@ -166,7 +173,9 @@ def make_entry(name: str, fill: Callable[[Path], object]) -> Path:
     root = cache_dir()
     size_limit()  # a wrong bound is told at once, and not when the cache is trimmed next
     try:
-        _fill_entry(root, root / name, fill)
+        with _making(root, name):
+            if find_entry(name) is None:
+                _fill_entry(root, root / name, fill)
     except OSError as error:
         ours = error.filename is None or str(error.filename).startswith(str(root))
         if error.errno in _NO_ROOM and ours:
@@ -202,6 +211,25 @@ def stored_or_made(
         with contextlib.suppress(CacheNotWritable):  # what is made needs no disk
             make_entry(name, lambda folder: write(folder, made))
     return made
+
+
+_made_here = threading.local()
+"""``names``: the entries that this thread is making."""
+
+
+@contextlib.contextmanager
+def _making(root: Path, name: str) -> Iterator[None]:
+    """Nobody else makes the entry meanwhile, unless its maker takes very long."""
+    names: set[str] = vars(_made_here).setdefault("names", set())
+    with contextlib.ExitStack() as held:
+        if name not in names:
+            with contextlib.suppress(Held):
+                held.enter_context(file_lock(root / f"{_LOCK}{name.replace('/', '-')}", _WAIT_SECONDS))
+        names.add(name)
+        try:
+            yield
+        finally:
+            names.discard(name)
 
 
 def _fill_entry(root: Path, target: Path, fill: Callable[[Path], object]) -> None:
@@ -244,6 +272,8 @@ def clean() -> int:
     found = list(entries())
     for each in found:
         _remove(each.path)
+    for lock in root.glob(f"{_LOCK}*"):  # of processes that were killed
+        lock.unlink(missing_ok=True)
     return sum(each.bytes for each in found)
 
 

@@ -53,8 +53,14 @@ def generated_dir() -> Path:
 def sources_key(without: Collection[str] = frozenset()) -> str:
     """A key over the Python sources of attndsl and its templates, without the packages named: what is kept on
     disk of their work is of no use to others."""
-    own = sorted(_PACKAGE.rglob("*.py"))
-    sources = (path for path in own if path.relative_to(_PACKAGE).parts[0] not in without)
-    templates = (path for path in sorted(templates_dir().rglob("*")) if path.is_file())
-    files = (*sources, *templates)
-    return content_key(*(part for path in files for part in (path.name, path.read_bytes())))
+    return content_key(*(digest for package, digest in _file_digests() if package not in without))
+
+
+@cache
+def _file_digests() -> tuple[tuple[str, str], ...]:
+    """Each source and template, read once: its package, "" of templates, and a key over its name and text."""
+    sources = [(path.relative_to(_PACKAGE).parts[0], path) for path in sorted(_PACKAGE.rglob("*.py"))]
+    templates = [("", path) for path in sorted(templates_dir().rglob("*")) if path.is_file()]
+    return tuple(
+        (package, content_key(path.name, path.read_bytes())) for package, path in sources + templates
+    )

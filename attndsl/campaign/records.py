@@ -122,7 +122,8 @@ def write(operator: Operator, found: Verification, folder: Path = FOLDER) -> Pat
             "cases": len(found.rows),
             "counts": found.counts(backend),
             "features": found.features(backend),
-            "distribution": {k: v for k, v in found.distribution().items() if k != "features"},
+            "effective": found.features_effective(),
+            "distribution": {k: v for k, v in found.distribution().items() if "features" not in k},
         }
     data = {
         "operator": operator.name,

@@ -49,7 +49,8 @@ class Row:
     ``source``: the operator's name, or the spec file as it was given; ``mode``: the operator that took the
     call; ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are
     integers; ``padded_head_size``: the head size the kernel is made for; ``options``: of the command that
-    runs the case again, beyond seed and number.
+    runs the case again, beyond seed and number; ``effective``: the declared ones of ``features`` that matter,
+    without which the results that are compared would be others.
     """
 
     operator: str
@@ -67,6 +68,7 @@ class Row:
     work: Work
     results: tuple[BackendResult, ...]
     options: str = ""
+    effective: tuple[str, ...] = ()
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -201,12 +203,27 @@ class Verification:
             "data": dict(sorted(Counter(row.data for row in self.rows).items())),
             "mode": dict(sorted(Counter(row.mode for row in self.rows).items())),
             "features": self.features_covered(),
+            "effective features": self.features_effective(),
         }
 
     def features_covered(self) -> dict[str, int]:
         """In how many cases each feature occurs."""
         names = (named(self.operator, row.mode, each) for row in self.rows for each in row.features)
         return dict(sorted(Counter(names).items()))
+
+    def features_effective(self) -> dict[str, int]:
+        """In how many cases each declared feature matters; 0 of those that matter in none that has them."""
+        counts = dict.fromkeys(self._declared, 0)
+        names = (named(self.operator, row.mode, each) for row in self.rows for each in row.effective)
+        return dict(sorted((counts | Counter(names)).items()))
+
+    @property
+    def _declared(self) -> Iterable[str]:
+        """The declared features that cases have: tensors, layouts, lists, dtypes and values of parameters."""
+        for row in self.rows:
+            for each in row.features:
+                if each.isidentifier() or " as " in each or "=" in each or each.startswith("dtype "):
+                    yield named(self.operator, row.mode, each)
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data; numbers that JSON has not, such as infinity, as text."""
@@ -335,6 +352,17 @@ class Verification:
         yield f"of {len(self.rows)} cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
         for name in ("key tiles of the longest row", "tasks for each core"):
             yield f"    {name}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())
+        yield from self._effects()
+
+    def _effects(self) -> Iterator[str]:
+        """The features that do not matter in all cases that have them."""
+        has, matters = self.features_covered(), self.features_effective()
+        part = {name: count for name, count in matters.items() if 0 < count < has[name]}
+        if part:
+            told = ", ".join(f"{name} {count} of {has[name]}" for name, count in part.items())
+            yield f"cases in which a feature matters, of those that have it: {told}"
+        if never := [name for name, count in matters.items() if not count]:
+            yield f"features that matter in no case: {', '.join(never)}"
 
 
 def _histogram(values: list[int]) -> dict[str, int]:

@@ -36,7 +36,8 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.target import device as device_named
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream, WantedKernel, spaces
-from attndsl.verify.cases.features import features_of, work_of
+from attndsl.verify.cases.effects import effective_features
+from attndsl.verify.cases.features import declared_features, features_of, work_of
 from attndsl.verify.judge import benchmark
 from attndsl.verify.judge.compare import (
     LEVELS,
@@ -196,6 +197,7 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         ),
         layout=" ".join(dict.fromkeys(key for key in call.layouts.values() if key)),
         features=features_of(case, call),
+        effective=tuple(sorted(effective_features(call, declared_features(call)))),
         dtype=call.dtype,
         computes_in=benchmark.io_dtype(call).name,
         padded_head_size=call.operator.device.architecture.whole_fractals(extents.get("D", 1)),

@@ -52,7 +52,7 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
 @command(
     "profile",
     "profile self_attention --shape batch=1,qRows=512,headNum=8 --set calcType=PA_ENCODER",
-    "profile incre_flash_attention call.npz --trace timeline.json",
+    "profile incre_flash_attention call.npz --trace timeline.json --html page.html",
 )
 @operator_name
 @click.argument("inputs", required=False, type=Place())
@@ -65,6 +65,7 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
 @click.option("--cores", type=Whole(1), help="blocks at most; default: all cores of the device")
 @device_option
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
+@click.option("--html", type=Place(folder=False), help="one page: timeline, memories, roofline")
 @json_option
 def profile(
     name: str,
@@ -76,6 +77,7 @@ def profile(
     cores: int | None,
     device: str | None,
     trace: Path | None,
+    html: Path | None,
     as_json: bool,
 ) -> None:
     """Predicted time of a call, its bounds and how busy each pipe is.
@@ -95,6 +97,10 @@ def profile(
     else:
         call = requested_call(operator, shapes, dtypes, settings, features)
     result = profile_call(call, cores=cores, trace=trace)
+    if html is not None:
+        from attndsl.cli.profile_page.page import write_page
+
+        write_page(call, result, html, cores=cores)
     if as_json:
         answer(**result.to_json())
         return

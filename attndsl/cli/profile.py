@@ -52,7 +52,8 @@ class Profile:
     most of them busy, L2 for all bytes, memory for the bytes behind it. ``busy``: share of the time that the
     pipes of a kind of core are busy. ``worst``: the time if what is unknown is as bad as it may be.
     ``cube``: share of the part's cube that products take whose operands fill their fractals.
-    ``critical_path``: what the time went to along the chain of events that ends last. ``bank_conflicts``:
+    ``critical_path``: what the time went to along the chain of events that ends last. ``block_ends``: when
+    each block is done. ``bank_conflicts``:
     cycles of all cores by line of the kernel that vector instructions took longer.
     """
 
@@ -69,6 +70,7 @@ class Profile:
     read_by_tensor: Mapping[str, int]
     cube: float
     critical_path: Mapping[str, float]
+    block_ends: tuple[float, ...]
     bank_conflicts: Mapping[str, float]
     schedule: Mapping[str, int | str]
 
@@ -119,6 +121,7 @@ class Profile:
             "bank_conflict_cycles": round(sum(self.bank_conflicts.values()), 2),
             "bank_conflict_cycles_by_line": dict(self.bank_conflicts),
             "critical_path": dict(self.critical_path),
+            "block_ends_microseconds": list(self.block_ends),
             "schedule": dict(self.schedule),
             "calibration_error": dict(self.device.calibration_error),
         }
@@ -202,6 +205,7 @@ def profile_call(
         critical_path={
             what: device.microseconds(cycles) for what, cycles in counters["critical_path"].items() if cycles
         },
+        block_ends=tuple(map(device.microseconds, counters["block_ends"])),
         bank_conflicts=counters["bank_conflicts"],
         schedule=asdict(launch.compiled.schedule),
     )

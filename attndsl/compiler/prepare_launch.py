@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from attndsl.compiler.stored_programs import compiled_or_stored
 from attndsl.compiler.stored_schedules import report_stale
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.specialization import Specialization, specialized_on
-from attndsl.passes.twin_programs import Finish, all_passes
+from attndsl.passes.twin_programs import TwinPasses
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.split import whole_rank
@@ -95,32 +95,40 @@ def specialization_of(call: Call) -> Specialization:
     return specialized_on(operator, call.present, env, call.dtype, padded_sizes)
 
 
-def compiled_for(operator: Contract, specialization: Specialization, finish: Finish = all_passes) -> Compiled:
+def compiled_for(operator: Contract, specialization: Specialization) -> Compiled:
     """The compiled specialization, made or read once a process; by its stored schedule choices, if any.
 
-    ``finish``: as of :func:`attndsl.compiler.compile.compile_operator`.
+    Twins that follow each other share passes.
 
     Raises:
         StoredSchedulesError: the file of stored choices is no such file.
         ScheduleError: as of :func:`attndsl.compiler.compile.compile_operator`.
     """
     assert isinstance(operator, Operator)
-    known = _compiled(operator)
-    if specialization not in known:
+    kernels = _kernels(operator)
+    if specialization not in kernels.compiled:
         report_stale(operator, specialization)
-        known[specialization] = compiled_or_stored(operator, specialization, finish)
-    return known[specialization]
+        made = compiled_or_stored(operator, specialization, kernels.passes)
+        kernels.compiled[specialization] = made
+    return kernels.compiled[specialization]
 
 
 def keep_compiled(compiled: Compiled) -> Compiled:
     """What another process has compiled, as :func:`compiled_for` gives it from now on."""
-    return _compiled(compiled.operator).setdefault(compiled.specialization, compiled)
+    return _kernels(compiled.operator).compiled.setdefault(compiled.specialization, compiled)
+
+
+@dataclass(frozen=True)
+class _Kernels:
+    """The compiled specializations of an operator, in this process, and what ran the passes for them."""
+
+    compiled: dict[Specialization, Compiled] = field(default_factory=dict)
+    passes: TwinPasses = field(default_factory=TwinPasses)
 
 
 @lru_cache(maxsize=64)
-def _compiled(operator: Operator) -> dict[Specialization, Compiled]:
-    """The compiled specializations of an operator, in this process."""
-    return {}
+def _kernels(operator: Operator) -> _Kernels:
+    return _Kernels()
 
 
 def _inputs(call: Call, compiled: Compiled) -> dict[str, Array | tuple[Array, ...] | None]:

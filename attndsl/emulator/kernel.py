@@ -20,11 +20,11 @@ from attndsl.emulator.process import run_process
 from attndsl.emulator.program_sources import read_unit
 from attndsl.emulator.report import Report, report_of
 from attndsl.emulator.toolchain import (
-    KERNEL_FLAGS,
     LINK_FLAGS,
     PRELUDE,
     Compiler,
     digest,
+    kernel_flags,
     preparation,
     require_compiler,
     run_compiler,
@@ -86,7 +86,7 @@ def build_all(
     )  # fmt: skip
 
     def compile_into(folder: Path) -> None:
-        flags = [*KERNEL_FLAGS, *made.include_flags]
+        flags = [*kernel_flags(compiler), *made.include_flags]
         flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
         flags += [f"-D{define}" for define in defines]
         halves = _halves(text, path, include_dirs, defines)
@@ -169,7 +169,7 @@ def build_in(folder: Path, source: Path, *, entry: str) -> Kernel:
     compiler, text = require_compiler(), source.read_text()
     made = runtime(compiler)
     halves = _halves(text, source, (), ())
-    flags = [*KERNEL_FLAGS, *made.include_flags]
+    flags = [*kernel_flags(compiler), *made.include_flags]
     _compile(compiler, flags, text, source, [entry], (), folder, made.objects, halves)
     return Kernel(entry, folder / "kernel", str(source.parent))
 
@@ -192,6 +192,7 @@ class Kernel:
         kind: str | None = None,
         tiling_key: int = 0,
         trace: str | Path | None = None,
+        trace_block: int | None = None,
         costs: str | None = None,
         device: Device | None = None,
         batch_mode: bool | None = None,
@@ -201,7 +202,8 @@ class Kernel:
         With the knob `timing` no array is updated.
 
         `kind` overrides the kernel's own KERNEL_TASK_TYPE; one of `KINDS`. The arrays are updated in
-        place. `trace`: a file for the predicted timeline, to be opened in Perfetto. `costs`: lines of
+        place. `trace`: a file for the predicted timeline, to be opened in Perfetto, of one
+        block alone if `trace_block` is given. `costs`: lines of
         `attndsl.target.costs.cost_lines` other than the device's own. `device`: the one whose time is
         predicted, the default one if none is given. `timeout`: seconds of processor
         time; on a busy machine the run takes longer, up to ten times as long. `batch_mode`: whether the
@@ -231,6 +233,7 @@ class Kernel:
             (folder / "costs").write_text(own if costs is None else costs)
             request += [f"costs {folder / 'costs'}"]
             request += [f"trace {folder / 'trace'}"] if trace is not None else []
+            request += [f"trace_block {trace_block}"] if trace_block is not None else []
             request += [f"source_dir {self.source_dir}/"] if self.source_dir else []
             request += memory.request()
             for field in dataclasses.fields(Knobs):

@@ -31,10 +31,10 @@ from attndsl.emulator.program_sources import (
 )
 from attndsl.emulator.report import Finding
 from attndsl.emulator.toolchain import (
-    KERNEL_FLAGS,
     LINK_FLAGS,
     Compiler,
     digest,
+    kernel_flags,
     preparation,
     require_compiler,
     run_compiler,
@@ -216,7 +216,7 @@ def build_program(
     folders = [Path(folder).resolve() for folder in include_dirs if Path(folder).is_dir()]
     units = [read_unit(file, folders, defines) for file in files]
     compiler = require_compiler()
-    made = runtime(compiler)
+    made = runtime(compiler, programs=True)
     with tempfile.TemporaryDirectory(prefix="program-", dir=cache_dir()) as name:
         headers = Path(name)
         units += _called_units(units, folders, defines)
@@ -230,7 +230,7 @@ def build_program(
         def compile_into(work: Path) -> None:
             for header in headers.iterdir():
                 shutil.copy(header, work)
-            flags = [*KERNEL_FLAGS, "-I", str(work), *made.include_flags]
+            flags = [*kernel_flags(compiler), "-I", str(work), *made.include_flags]
             flags += [part for folder in folders for part in ("-I", str(folder))]
             flags += [f"-D{define}" for define in defines]
             jobs: list[tuple[list[str | Path], str]] = []

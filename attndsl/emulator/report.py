@@ -48,8 +48,9 @@ class Report:
     `total_cycles` and `microseconds` of the launch, a prediction; `gm_read_bytes`, `gm_write_bytes` by
     argument name; `memory_bytes` from and to memory behind L2, of which `memory_read_bytes`
     are read, `memory_read_by_tensor` by argument name; `product_cycles`: what products would take whose
-    operands fill their fractals; `critical_path`: cycles by what they went to along the chain of events that
-    ends last; `bank_conflicts`: cycles by line that vector instructions took longer."""
+    operands fill their fractals; `block_ends`: cycles at which each block ends; `critical_path`: cycles by
+    what they went to along the chain of events that ends last; `bank_conflicts`: cycles by line that vector
+    instructions took longer."""
     never_fully_written: tuple[str, ...]
     """Names of arguments with bytes that are undefined at the end."""
     cores: tuple[int, int, int]
@@ -96,6 +97,7 @@ def report_of(data: Mapping[str, Any], device: Device) -> Report:
             "memory_bytes": data["memory_read_bytes"] + data["memory_write_bytes"],
             "memory_read_bytes": data["memory_read_bytes"],
             "product_cycles": data["product_cycles"],
+            "block_ends": data["block_ends"],
             "critical_path": data["critical_path"],
             "bank_conflicts": data["bank_conflicts"],
             "memory_read_by_tensor": {name: array["fetched_bytes"] for name, array in arrays.items()},

@@ -16,9 +16,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from attndsl.base.child_processes import run_guarded
@@ -35,6 +36,8 @@ _COMMON = ("-std=c++17", "-ffp-contract=off", "-march=native", "-w")
 RUNTIME_FLAGS = (*_COMMON, "-O2", "-fno-math-errno")
 # kernels spend their time in the runtime: compiling fast matters more than what is compiled
 KERNEL_FLAGS = (*_COMMON, "-Og")
+# indices beyond a kernel's own arrays call back, see src/array_index.cpp; clang++ would trap
+_GNU_KERNEL_FLAGS = ("-fsanitize=bounds",)
 # halves of a kernel are libraries that call back into the executable
 LINK_FLAGS = ("-rdynamic", "-ldl")
 COMPILE_SECONDS = 300
@@ -42,6 +45,26 @@ COMPILE_SECONDS = 300
 COMPILE_BYTES = 8 << 30
 """Address space of a compiler's process; the largest kernels take a tenth of it."""
 _OUT_OF_MEMORY = ("out of memory", "virtual memory exhausted", "Cannot allocate memory", "bad_alloc")
+_SHARED_HEADERS = """#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+#include "attnemu/cube.h"
+#include "attnemu/findings.h"
+#include "attnemu/machine.h"
+#include "attnemu/report.h"
+#include "attnemu/vector.h"
+"""
+"""What most sources of the runtime include: precompiled, the runtime takes half the time."""
 _ONLY_FOR_KERNELS = {"harness"}
 _ONLY_FOR_PROGRAMS = {"acl_runtime", "cpu_debug", "host_process", "host_runtime"}
 
@@ -176,6 +199,11 @@ def run_compiler(
         raise error(what, log)
 
 
+def kernel_flags(compiler: Compiler) -> tuple[str, ...]:
+    """The flags that kernels and programs are compiled with."""
+    return (*KERNEL_FLAGS, *_GNU_KERNEL_FLAGS) if compiler.is_gnu else KERNEL_FLAGS
+
+
 @dataclass(frozen=True)
 class Runtime:
     """The compiled device model and where its headers are, precompiled for g++."""
@@ -185,47 +213,76 @@ class Runtime:
     """Linked with a single kernel, whose launches come from Python."""
     include_flags: tuple[str, ...]
     host_objects: tuple[Path, ...] = ()
-    """Linked with a program that has its own host ``main``."""
+    """Linked with a program that has its own host ``main``; none where nobody asked for them."""
 
 
-def _compile_all(compiler: Compiler, sources: Iterable[Path], into: Path) -> None:
-    def run(arguments: Sequence[str | Path], what: str) -> None:
-        run_compiler(compiler, arguments, f"the emulator's {what}", error=EmulatorNotCompiled)
+def _compile(compiler: Compiler, arguments: Sequence[str | Path], what: str) -> None:
+    run_compiler(compiler, arguments, f"the emulator's {what}", error=EmulatorNotCompiled)
+
+
+def _compile_sources(compiler: Compiler, sources: Iterable[Path], into: Path, header: Path | None) -> None:
+    """The objects of some sources, those of the longest first; ``header``: one that all of them include."""
+    shared = () if header is None else ("-include", header)
 
     def one(source: Path) -> None:
-        flags = (*RUNTIME_FLAGS, "-I", INCLUDE, "-c", source, "-o", into / (source.stem + ".o"))
-        run(flags, source.name)
+        flags = (*RUNTIME_FLAGS, "-I", INCLUDE, *shared, "-c", source, "-o", into / (source.stem + ".o"))
+        _compile(compiler, flags, source.name)
 
-    def header() -> None:
-        # a header of its own name: only as a translation unit's first include can it be precompiled
-        prelude = into / "prelude" / PRELUDE
-        prelude.parent.mkdir()
-        prelude.write_text('#pragma once\n#include "kernel_operator.h"\n')
-        if compiler.is_gnu:
-            flags = (*KERNEL_FLAGS, "-I", INCLUDE, "-x", "c++-header", prelude)
-            run((*flags, "-o", f"{prelude}.gch"), "kernel_operator.h")
+    _in_parallel([partial(one, source) for source in sorted(sources, key=lambda each: -each.stat().st_size)])
 
+
+def _in_parallel(work: Sequence[Callable[[], None]]) -> None:
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        jobs = [pool.submit(header), *(pool.submit(one, source) for source in sources)]
+        jobs = [pool.submit(each) for each in work]
         for job in jobs:
             job.result()
 
 
-def runtime(compiler: Compiler) -> Runtime:
+def _compile_for_kernels(compiler: Compiler, sources: Iterable[Path], into: Path) -> None:
+    """The headers of kernels, and the objects that each kernel is linked with."""
+    # a header of its own name: only as a translation unit's first include can it be precompiled
+    prelude, shared = into / "prelude" / PRELUDE, into / "attnemu_shared.h"
+    prelude.parent.mkdir()
+    prelude.write_text('#pragma once\n#include "kernel_operator.h"\n')
+    if not compiler.is_gnu:
+        _compile_sources(compiler, sources, into, None)
+        return
+    shared.write_text(_SHARED_HEADERS)
+    headers = ((prelude, kernel_flags(compiler), "kernel_operator.h"), (shared, RUNTIME_FLAGS, "headers"))
+
+    def precompile(header: Path, flags: Sequence[str], what: str) -> None:
+        made = f"{header}.gch"
+        _compile(compiler, (*flags, "-I", INCLUDE, "-x", "c++-header", header, "-o", made), what)
+
+    _in_parallel([partial(precompile, *each) for each in headers])
+    _compile_sources(compiler, sources, into, shared)
+    for file in (shared, Path(f"{shared}.gch")):
+        file.unlink()
+
+
+def runtime(compiler: Compiler, *, programs: bool = False) -> Runtime:
     """The emulator compiled by `compiler`, from the cache or made now (about ten seconds).
+
+    ``programs``: with what programs that have a host ``main`` are linked with.
 
     Raises:
         EmulatorNotCompiled: its own sources or headers do not compile.
     """
-    key = digest(compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + KERNEL_FLAGS), own_sources_key())
-    sources = sorted(SOURCES.glob("*.cpp"))
+    options = " ".join(RUNTIME_FLAGS + kernel_flags(compiler))
+    key = digest(compiler.path, compiler.version, options, own_sources_key())
+    sources = {source.stem: source for source in sorted(SOURCES.glob("*.cpp"))}
+    of_hosts = [source for stem, source in sources.items() if stem in _ONLY_FOR_PROGRAMS]
+    of_kernels = [source for stem, source in sources.items() if stem not in _ONLY_FOR_PROGRAMS]
 
     def compile_into(made: Path) -> None:
         LOGGER.info("building the emulator's runtime once (about 10 s) with %s", compiler.path)
-        _compile_all(compiler, sources, made)
+        _compile_for_kernels(compiler, of_kernels, made)
 
     target = make_entry(f"emulator-{key}", compile_into)
-    made_of = {source.stem: target / (source.stem + ".o") for source in sources}
-    objects = tuple(file for stem, file in made_of.items() if stem not in _ONLY_FOR_PROGRAMS)
-    host_objects = tuple(file for stem, file in made_of.items() if stem not in _ONLY_FOR_KERNELS)
-    return Runtime(key, objects, ("-I", str(target / "prelude"), "-I", str(INCLUDE)), host_objects)
+    objects = tuple(target / f"{source.stem}.o" for source in of_kernels)
+    flags = ("-I", str(target / "prelude"), "-I", str(INCLUDE))
+    if not programs:
+        return Runtime(key, objects, flags)
+    host = make_entry(f"emulator-host-{key}", lambda made: _compile_sources(compiler, of_hosts, made, None))
+    shared = tuple(file for file in objects if file.stem not in _ONLY_FOR_KERNELS)
+    return Runtime(key, objects, flags, (*shared, *(host / f"{source.stem}.o" for source in of_hosts)))

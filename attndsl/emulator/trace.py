@@ -18,6 +18,7 @@ def trace_events(lines: Iterator[str], clock: float) -> list[dict[str, Any]]:
 
     One process a core, one thread a pipe. Instructions have the category "instruction" and are named after
     the API and its source line, time spent waiting has the category "wait". Launches follow each other.
+    ``before`` of an instruction in a header tells where its core came from: the last call in another file.
     """
     per_cycle = 1e6 / clock
     events: list[dict[str, Any]] = []
@@ -38,7 +39,7 @@ def trace_events(lines: Iterator[str], clock: float) -> list[dict[str, Any]]:
                 named.add(core)
                 events += _names(core, fields[1])
         else:
-            index, pipe, waiting, at, taken, what, source = fields
+            index, pipe, waiting, at, taken, what, source, before = fields
             label = f"wait for {what}" if waiting == "1" else what
             events.append(
                 {
@@ -49,7 +50,12 @@ def trace_events(lines: Iterator[str], clock: float) -> list[dict[str, Any]]:
                     "dur": round(float(taken) * per_cycle, 6),
                     "pid": int(index),
                     "tid": _PIPES.index(pipe),
-                    "args": {"source": source, "start cycle": float(at), "cycles": float(taken)},
+                    "args": {
+                        "source": source,
+                        "before": before,
+                        "start cycle": float(at),
+                        "cycles": float(taken),
+                    },
                 }
             )
     return events

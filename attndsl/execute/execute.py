@@ -75,13 +75,15 @@ def execute(
     knobs: emulator.Knobs | None = None,
     *,
     trace: Path | None = None,
+    trace_block: int | None = None,
     folder: Path | None = None,
     costs: str | None = None,
 ) -> emulator.Report:
     """Compile and run the kernel of a launch; the launch's arrays receive the results.
 
-    ``trace``: a file for the predicted timeline. ``folder``: where the kernel's project is, if not where
-    :func:`written` puts it. ``costs``: lines of costs other than the device's own.
+    ``trace``: a file for the predicted timeline, of one block alone with ``trace_block``. ``folder``: where
+    the kernel's project is, if not where :func:`written` puts it. ``costs``: lines of costs other than the
+    device's own.
     """
     folder, names = folder or written(launch.compiled), names_of(launch.compiled.operator)
     kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel)
@@ -96,6 +98,7 @@ def execute(
         knobs=knobs or emulator.Knobs(),
         tiling_key=plan.key,
         trace=trace,
+        trace_block=trace_block,
         costs=costs,
         device=launch.compiled.program.device,
         batch_mode=plan.schedule_mode == BATCH_MODE,

@@ -16,6 +16,10 @@ _Fact = TypeVar("_Fact")
 ExprLike: TypeAlias = "Expr | int | float | bool | str"
 
 
+_MOST_FACTORS = 4
+"""The highest power that is written out as a product."""
+
+
 class TakesScalars:
     """What expressions are operands of, on the left as on the right: its reflected operators take an Expr."""
 
@@ -180,8 +184,37 @@ class Expr:
     def __or__(self, other: ExprLike) -> Expr:
         return make.logic("or", self, other)
 
+    def __neg__(self) -> Expr:
+        return make.binary("-", 0, self)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __abs__(self) -> Expr:
+        return make.binary("max", self, -self)
+
+    def __pow__(self, exponent: object) -> Expr:
+        if type(exponent) is not int or not 1 <= exponent <= _MOST_FACTORS:
+            raise TypeError(
+                f"'{self} ** {exponent}': numbers of a call have + - * / // % and whole powers up to "
+                f'{_MOST_FACTORS}; pass a scale as a parameter, as in scale = op.param("scale", float)'
+            )
+        found = self
+        for _ in range(exponent - 1):
+            found = make.binary("*", found, self)
+        return found
+
+    def __rpow__(self, base: object) -> Expr:
+        raise TypeError(f"'{base} ** {self}': numbers of a call have + - * / // % and no such powers")
+
     def __invert__(self) -> Expr:
-        raise TypeError(f"'~' of '{self}': write the opposite condition, or ({self}) == False")
+        if self.holds_truth():
+            return make.compare("==", self, False)
+        raise TypeError(f"'~' is of a condition, and '{self}' is a number; compare it, as in {self} == 0")
+
+    def holds_truth(self) -> bool:
+        """Whether the value is a truth value: a condition, or an element of a mask."""
+        return False
 
     def __bool__(self) -> bool:
         raise TypeError(self._no_value())

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from attndsl.expr.expression import Expr, ExprLike, Value, make
+import numpy as np
+
+from attndsl.expr.expression import Expr, ExprLike, TakesScalars, Value, make
 from attndsl.expr.operators import ATOM, OPERATORS
 
 
@@ -130,6 +132,9 @@ class Compare(Pair):
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return compare(self.op, self.left.substitute(values), self.right.substitute(values))
 
+    def holds_truth(self) -> bool:
+        return True
+
     def __bool__(self) -> bool:
         if self.op == "==":
             return self.left.same(self.right)
@@ -141,6 +146,9 @@ class Compare(Pair):
 @dataclass(frozen=True, eq=False, slots=True)
 class Logic(Pair):
     """``and`` / ``or`` of two conditions."""
+
+    def holds_truth(self) -> bool:
+        return True
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         first = self.left.evaluate(env)
@@ -203,6 +211,9 @@ class Load(Expr):
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         return self.array(env).reshape(-1)[self.index.evaluate(env)].item()
 
+    def holds_truth(self) -> bool:
+        return True
+
     def array(self, env: Mapping[str, Any]) -> Any:
         """The tensor; in a kernel, the one in global memory, so that no scalar is taken for it."""
         key = global_key(self.source) if self.scope is Scope.GLOBAL else self.source
@@ -236,8 +247,15 @@ def as_expr(value: object) -> Expr:
     """
     if isinstance(value, Expr):
         return value
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, int | float | str):
         return Const(value)
+    if isinstance(value, TakesScalars):
+        raise TypeError(
+            "a number or a symbolic expression is needed here, got a whole tensor or value: x[b, j] is an "
+            "element of a tensor, and attend.minimum and attend.maximum take values"
+        )
     raise TypeError(f"a number or a symbolic expression is needed here, got {value!r}")
 
 

@@ -115,4 +115,5 @@ def _item_loop(given: PhaseInput) -> Statement:
         *context.values.enter(context),
         with_query(context, on_rows),
     )
-    return For(var=ITEM, begin=BLOCK_INDEX, end=turns(context), step=BLOCK_COUNT, body=body)
+    end = turns(context)
+    return For(var=ITEM, begin=BLOCK_INDEX, end=end, step=BLOCK_COUNT, body=body, over_items=True)

@@ -17,7 +17,7 @@ from attndsl import emulator
 from attndsl.base.disk_cache import content_key
 from attndsl.base.errors import UserError
 from attndsl.campaign.results import PASS, BackendResult
-from attndsl.campaign.runner import CaseData, Wanted, case_data, judge, operator_of, wanted_of
+from attndsl.campaign.runner import CaseData, NotGenerated, Wanted, case_data, judge, operator_of, wanted_of
 from attndsl.codegen.kernel_set.entry import entry_text
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, ListedKernel, read_kernel_list
 from attndsl.codegen.names.arguments import Names, names_of
@@ -33,15 +33,19 @@ from attndsl.execute.wanted_kernels import wanted_kernel
 from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
+from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream
 
 _SECONDS = 20.0
 """Processor time of a launch of the kernel as it is that a mutant may take, besides ten times its own."""
 _SLOWER = 10.0
+_STREAMS, _NEXT_SEED = 3, 1 << 16
 _KEPT = 24
 """Cases whose golden results a process keeps."""
 
 
+RUNTIME_HEADER = "op_kernel/attndsl_kernel.h"
+"""What all kernels of a project rest on."""
 _COUNTED = f"#include <cstdint>\nnamespace attnemu {{ inline uint8_t reached[{MOST_STATEMENTS}]; }}\n"
 _SYMBOL = "_ZN7attnemu7reachedE"
 """What an instrumented plan notes the statements in that run, and its name in the library."""
@@ -197,13 +201,14 @@ class Bench:
             NotGenerated: there are no cases.
         """
         texts, plan_file = dict(self.files.files), self.files.plan
-        texts[self.files.header], _ = instrument(texts[self.files.header])
+        texts[self.files.header], own = instrument(texts[self.files.header])
+        if RUNTIME_HEADER in texts:
+            texts[RUNTIME_HEADER], _ = instrument(texts[RUNTIME_HEADER], len(own))
         texts[plan_file] = _COUNTED + instrument(texts[plan_file])[0]
         folder = self.folder(texts)
         kernel = emulator.build(folder / self.entry_file, entry=self._names.kernel)
         project, found = UserProject(folder, self.mode), []
-        stream = Stream(self.operator, seed, kernels=[wanted_kernel(self.mode, self._listed)])
-        for case in stream.take(count):
+        for case in self._cases(seed, count):
             data, reports = case_data(case), list[Report]()
 
             marks = (ctypes.c_uint8 * MOST_STATEMENTS).in_dll(project.library, _SYMBOL)
@@ -220,9 +225,33 @@ class Bench:
                 raise KernelFails(self.files.kernel, case.number, result.message)
             seconds = time.monotonic() - begun
             planned = frozenset(int(each) for each in np.flatnonzero(np.frombuffer(bytes(marks), np.uint8)))
-            reached = {self.files.header: frozenset(reports[0].reached), plan_file: planned}
+            reached = {
+                self.files.header: frozenset(each for each in reports[0].reached if each < len(own)),
+                RUNTIME_HEADER: frozenset(each - len(own) for each in reports[0].reached if each >= len(own)),
+                plan_file: planned,
+            }
             found.append(Trial(data=data, seconds=seconds, reached=reached))
         return tuple(sorted(found, key=lambda each: each.seconds))
+
+    def _cases(self, seed: int, count: int) -> Iterator[Case]:
+        """Cases for the kernel; where a stream has no further one, those of another seed go on.
+
+        Raises:
+            NotGenerated: none of several has any.
+        """
+        kernels, found, reason = [wanted_kernel(self.mode, self._listed)], 0, ""
+        for attempt in range(_STREAMS):
+            stream = Stream(self.operator, seed + attempt * _NEXT_SEED, kernels=kernels)
+            for number in range(count - found):
+                try:
+                    case = stream.take(number + 1)[number]
+                except (LookupError, StopIteration, RuntimeError) as error:
+                    reason = f"{type(error).__name__}: {error}"
+                    break
+                found += 1
+                yield case
+        if not found:
+            raise NotGenerated(self.operator.name, reason)
 
     def judged(self, data: CaseData, execute: Callable[[Launch], Report]) -> BackendResult:
         """What one way to run the kernel makes of a case."""

@@ -109,6 +109,7 @@ class For(Statement):
 
     ``disjoint``: buffers of which different iterations touch different elements.
     ``runs``: the body runs at least once whenever the loop is reached.
+    ``over_items``: it is a core's loop over the items of its block.
     """
 
     var: Symbol
@@ -118,6 +119,7 @@ class For(Statement):
     step: Expr = field(default_factory=lambda: Const(1))
     disjoint: tuple[Buffer, ...] = ()
     runs: bool = False
+    over_items: bool = False
 
     def children(self) -> tuple[Statement, ...]:
         return (self.body,)
@@ -273,7 +275,7 @@ class Pipelined(Statement):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SetEvent(Statement):
-    """The source pipe raises event ``name`` once all its earlier instructions are complete.
+    """The source pipe sets event ``name`` once all its earlier instructions are complete.
 
     ``slot_of``: the buffer whose current slot selects among ``ids`` consecutive ids; ``slot`` selects one
     outright. ``reuse``: the event says that a slot is free again, not that its content is ready.
@@ -293,7 +295,7 @@ class SetEvent(Statement):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WaitEvent(SetEvent):
-    """The target pipe starts nothing further before event ``name`` was raised; lowers it again."""
+    """The target pipe starts nothing further before event ``name`` is set; clears it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

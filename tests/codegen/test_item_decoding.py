@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 from attndsl import ops
@@ -69,15 +70,27 @@ def test_loops_over_other_items_share_nothing() -> None:
     program = compiled().program
 
     def longer(statement: Statement) -> Statement:
-        if isinstance(statement, For) and statement.var.name == "item":
-            end = statement.end + Const(1)
-            return For(
-                var=statement.var, begin=statement.begin, end=end, step=statement.step, body=statement.body
-            )
+        if isinstance(statement, For) and statement.over_items:
+            return replace(statement, end=statement.end + Const(1))
         children = tuple(longer(child) for child in statement.children())
         return statement.with_children(children) if children else statement
 
-    assert item_decoding(with_vector_core(program, longer(program.cores[Core.AIV]))) is None
+    changed_loop = longer(program.cores[Core.AIV])
+    assert [item.end for item in changed_loop.walk() if isinstance(item, For) and item.over_items]
+    assert item_decoding(with_vector_core(program, changed_loop)) is None
+
+
+def test_loops_over_items_are_told_by_their_mark_alone() -> None:
+    program = compiled().program
+
+    def renamed(statement: Statement) -> Statement:
+        children = tuple(renamed(child) for child in statement.children())
+        if isinstance(statement, For) and statement.over_items:
+            statement = replace(statement, over_items=False)
+        return statement.with_children(children) if children else statement
+
+    assert item_decoding(program) is not None
+    assert item_decoding(with_vector_core(program, renamed(program.cores[Core.AIV]))) is None
 
 
 def test_kernels_of_several_attentions_decode_each_where_it_is() -> None:

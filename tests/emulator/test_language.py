@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (C++ statements stay on one line)
-"""What kernels take from the compiler and the scalar unit: its own names for synchronisation, divisions by zero."""
+"""What kernels take from the compiler and the scalar unit: its own names for synchronization, divisions by zero."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from attndsl.emulator import Argument, build
 from attndsl.emulator.program import build_program
+from attndsl.emulator.toolchain import require_compiler
 
 HEAD = """#include "kernel_operator.h"
 using namespace AscendC;
@@ -42,7 +43,7 @@ def _copied(left_out: str):
     return y, {f.rule for f in report.findings}
 
 
-def test_the_compilers_names_synchronise():
+def test_the_compilers_names_synchronize():
     y, rules = _copied("")
     assert rules == set() and y.tolist() == (np.arange(64) + 2).tolist()
 
@@ -175,3 +176,22 @@ def test_a_kind_of_core_that_has_nothing_to_do_is_not_in_a_kernel_that_tells_no_
     (tmp_path / "k.asc").write_text(text)
     rules = {f.rule for f in build_program(tmp_path / "k.asc").run().findings}
     assert rules == (set() if clean else {"event_on_wrong_core", "wrong_memory"})
+
+
+STEPS_OF_A_RING = """
+  struct Step { int64_t at; };
+  struct Ring { Step steps[3]; int64_t behind[4]; } ring{};
+  GlobalTensor<int64_t> a; a.SetGlobalBuffer((__gm__ int64_t*)x);
+  ring.steps[a.GetValue(0)].at += 1;
+}
+"""
+
+
+@pytest.mark.skipif(not require_compiler().is_gnu, reason="other compilers do not call back")
+@pytest.mark.parametrize(("index", "rules"), [(2, set()), (3, {"array_index"}), (-1, {"array_index"})])
+def test_an_index_beyond_an_array_of_the_kernel(index, rules):
+    x, y = np.array([index, 0], np.int64), np.zeros(8, np.int64)
+    kernel = build(HEAD + STEPS_OF_A_RING, entry="k")
+    report = kernel.run(1, [Argument("x", x), Argument("y", y, output=False)])
+    assert {f.rule for f in report.findings} == rules
+    assert all(f.source.startswith("kernel.cpp:") for f in report.findings)

@@ -12,6 +12,8 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.append_rows import append_rows, appended_sources
 from attndsl.lowering.rows.row_segments import RowSegment
+from attndsl.target import MemorySpace
+from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Note, Statement
 
 from .builders import attention, context, dense, lengths, lines, tensor, text
@@ -60,6 +62,12 @@ def segments(c: Context) -> list[str]:
     """What a tile defines, and the segments of some of its rows."""
     found = c.keys.segments(c, Symbol("n0"), Symbol("count"), shown, ())
     return [*lines(c.keys.locate(c)), *lines(found)]
+
+
+def loaded(c: Context) -> str:
+    """How some rows of a tile come to L1."""
+    target = Buffer(name="keyL1", space=MemorySpace.L1, dtype=c.cube_dtype, size=Const(8192))
+    return text(c.keys.load(c, target, Symbol("n0"), Symbol("count"), Const(0), Const(64)))
 
 
 def test_dense_rows_are_one_segment() -> None:
@@ -173,11 +181,18 @@ def test_only_dense_caches_and_rings_take_new_rows() -> None:
 def test_quantized_rows_pass_through_a_ring_of_their_own() -> None:
     c = context(attention(keys=quantized(offset=True)))
     assert c.cube_dtype == "float16" and c.keys.quantization is not None
-    assert segments(c) == [
-        "# keyRing from 0, count rows at (slot * tileKeys + n0) * paddedHeadSize by paddedHeadSize"
-    ]
+    load = loaded(c)
+    assert "keyRing[slot * tileKeys * paddedHeadSize + n0 * fractal" in load
     widen = text(c.keys.widen(c))  # type: ignore[attr-defined]
-    assert "float16 CAST_NONE" in widen and "MTE3  keyRing[(slot * tileKeys + k0)" in widen
+    assert "float16 Nz" in widen and "MTE3  keyRing[slot * tileKeys * paddedHeadSize + k0 * fractal" in widen
+
+
+def test_a_window_of_quantized_rows_is_loaded_from_their_ring() -> None:
+    start = tensor("starts", ("B",), "int64")
+    window = nodes.Windowed(source=quantized(), start=start, axes=AXES)
+    c = context(attention(keys=window))
+    load = loaded(c)
+    assert "<- keyRing[" in load
 
 
 def test_bfloat16_keys_are_multiplied_as_they_are_quantized_ones_in_float16() -> None:

@@ -99,14 +99,16 @@ def test_the_joint_program_of_a_small_attention(golden: Callable[[str, str], Non
 
 
 def test_rows_that_have_seen_no_key_start_from_the_lowest_number() -> None:
-    assert lines(start_rows(context(attention())))[1:] == [
+    some = "if rows > 0:"  # of one row the second vector core has none
+    assert [line.strip() for line in lines(start_rows(context(attention())))[1:]] == [
+        some,
         "V     rowMax[rows] = Duplicate(lowest)",
         "V     rowSum[rows] = Duplicate(0)",
     ]
     sums = "V     accumulator[rows * paddedHeadSize] = Duplicate(0)"
-    assert lines(start_sums(context(attention())))[1:] == [sums]
+    assert [line.strip() for line in lines(start_sums(context(attention())))[1:]] == [some, sums]
     padded = context(attention(PADDED), positions=POSITIONS)
-    assert lines(start_rows(padded))[1] == "if rows > 0:"  # a task may have none
+    assert lines(start_rows(padded))[1] == some
 
 
 def test_a_score_is_modified_before_its_row_has_a_maximum() -> None:
@@ -213,7 +215,7 @@ def test_a_continuous_loop_has_the_first_and_the_last_stages_of_an_item() -> Non
         (stage.name, lag, str(when))
         for stage, lag, when in zip(loop.stages, loop.lags, loop.when, strict=True)
     ]
-    keyed = "tile < tiles and items > item"
+    keyed = "tile < tiles and item < items"
     assert found == [
         ("StartRows", 0, "tile == 0"),
         ("ScoreTile", 0, keyed),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from attndsl.base.errors import UserError
 from attndsl.expr import Symbol
 from attndsl.spec import Operator, attend, errors
 
@@ -46,7 +47,7 @@ def test_what_the_author_says_of_lengths_stands_alone():
     op.output(
         "out", attend.softmax(attend.scores(q, attend.rows(k, length=p))) @ attend.rows(v, length=p), like=q
     )
-    assert len(op.constraints) == 1
+    assert [rule.text for rule in op.constraints if rule.tensors()] == ["my own words"]
 
 
 def test_rows_of_some_calls_bound_lengths_in_these():
@@ -117,9 +118,64 @@ def test_python_logic_is_told_the_operators_of_conditions(wrong):
         wrong()
 
 
-def test_negation_is_told_what_to_write():
-    with pytest.raises(TypeError, match=r"\(a < c\) == False"):
-        ~(A < C)  # noqa: B018
+def test_negation_is_of_conditions():
+    assert not (~(A < C)).evaluate({"a": 1, "c": 2})
+    assert (~((A < C) & (A < 3))).evaluate({"a": 4, "c": 9})
+    with pytest.raises(
+        TypeError, match=r"'~' is of a condition, and 'a' is a number; compare it, as in a == 0"
+    ):
+        ~A  # noqa: B018
+
+
+def test_arithmetic_of_sizes_as_it_is_written():
+    assert (-A).evaluate({"a": 3}) == -3 and abs(-A).evaluate({"a": 3}) == 3
+    assert (A**3).evaluate({"a": 2}) == 8 and (+A) is A
+    for wrong, words in ((lambda: A**-0.5, "'a \\*\\* -0.5': .*op.param"), (lambda: 2**A, "no such powers")):
+        with pytest.raises(TypeError, match=words):
+            wrong()
+
+
+MISTAKES = {
+    "s > 3": "whole tensors and values are not compared: compare elements .* x\\[b, j\\] > 0",
+    "x == 1": "as in x\\[b, j\\] > 0",
+    "s**-1": "'\\*\\*' of values takes 0.5 or a whole number from 1 to 4, got -1; write attend.exp",
+    "x['b', 0]": "an index must be an integer or a symbolic expression, such as attend.BATCH",
+    "x.at(0.5, 0)": "an index must be an integer or a symbolic expression",
+    "s.cast('half')": "the dtype of cast must be an input that has it, or one of bfloat16, float16",
+    "attend.merge()": "attend.merge needs at least one part",
+    "attend.tanh(3)": "an operand of attend.tanh must be a value of the computation",
+    "attend.softmax(s, sink='a')": "sink must be a number or a symbolic expression, got 'a'",
+    "(s @ attend.rows(v)).lse": "lse belong to the result of attend.softmax or attend.merge",
+}
+
+
+@pytest.mark.parametrize("code", MISTAKES)
+def test_mistakes_are_told_what_to_write(code):
+    op, q, k, v = declared()
+    x = op.input("x", "B T", dtype="int32", indexed=True)
+    names = {"s": attend.scores(q, attend.rows(k)), "x": x, "v": v, "attend": attend}
+    with pytest.raises(UserError, match=MISTAKES[code]):
+        eval(code, names)
+
+
+@pytest.mark.parametrize("code", ["s**2", "s**0.5", "s * np.float32(2)", "attend.index(3) + s"])
+def test_numbers_stand_where_values_do(code):
+    op, q, k, v = declared()
+    s = eval(code, {"s": attend.scores(q, attend.rows(k)), "np": np, "attend": attend})
+    op.output("out", attend.softmax(s) @ v, like=q)
+    op.check()
+
+
+def test_heads_and_channels_are_demanded_where_nothing_is_said():
+    op, q, k, v = declared()
+    op.output("out", attend.softmax(attend.scores(q, attend.rows(k))) @ v, like=q)
+    said = [str(rule.condition) for rule in op.constraints]
+    assert said == ["N % K == 0", "D > 0"]
+    op, q, k, v = declared()
+    op.require(Symbol("N") % Symbol("K") == 0, "whole groups")
+    op.require(Symbol("D") >= 16, "not too few")
+    op.output("out", attend.softmax(attend.scores(q, attend.rows(k))) @ v, like=q)
+    assert [rule.text for rule in op.constraints] == ["whole groups", "not too few"]
 
 
 def test_a_condition_on_indices_is_a_mask_like_another():

@@ -16,6 +16,7 @@ from attndsl.tile.instructions import (
     FillLanes,
     Fixpipe,
     Instruction,
+    LoadBlocks,
     LoadFractals,
     LoadNz,
     LoadRows,
@@ -158,7 +159,8 @@ def _multiply(m: int, n: int, k: int, initial: bool) -> Instruction:
     )  # fmt: skip
 
 
-# scores = query . keys^T, computed twice into the same place; sums = query[:, :N] . values
+# scores = query . keys^T, computed twice into the same place; sums = query[:, :N] . values, which are an
+# image in Nz from element 64 on, 32 elements between its column groups
 CUBE: tuple[Instruction, ...] = (
     _load(LEFT1, QUERY, M, K, M16),
     _load(RIGHT1, KEYS, N, K, N16),
@@ -169,7 +171,10 @@ CUBE: tuple[Instruction, ...] = (
     _multiply(M16, N, K, True),
     _multiply(M16, N, K, False),
     Fixpipe(dst=SCORES.region(0, M, N16, N16), src=RESULT.region(), m=as_expr(M16)),
-    _load(RIGHT1, VALUES, K, N, K16),
+    LoadBlocks(
+        dst=RIGHT1.region(0, N16 // 16, K16 * 16, K16 * 16),
+        src=VALUES.region(64, N16 // 16, K16 * 16, K16 * 16 + 32),
+    ),
     *(
         LoadFractals(
             dst=RIGHT0.region(group * (N16 // 16) * 256), src=RIGHT1.region(group * 256),

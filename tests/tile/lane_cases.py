@@ -10,6 +10,7 @@ from attndsl.tile.instructions import (
     BitwiseNot,
     CompareLanes,
     Convert,
+    ConvertToNz,
     CopyLanes,
     FillInterval,
     Gather,
@@ -50,6 +51,10 @@ def fill(begin, end, rows=1, cols=300, pitch=304):
 
 def cast(dst, src, mode, count=100):
     return Convert(dst=line(dst, count), src=line(src, count), mode=mode)
+
+
+def to_nz(rows=5, lanes=48, groups=3, dst=HALVES, src=INT8, pitch=7 * 16):
+    return ConvertToNz(dst=dst.region(32, groups, rows * 16, pitch), src=src.region(32, rows, lanes, 64))
 
 
 INTERVALS = [(0, 300), (5, 23), (64, 128), (63, 65), (70, 300), (128, 128), (200, 100), (1, 64), (299, 300)]
@@ -107,6 +112,11 @@ CASES: dict[str, Instruction] = {
     "muls_int": WithScalar(op="Muls", dst=line(FOUND, 70), src=line(INT32, 70), scalar=Const(4)),
     "add_a_row": Binary(op="Add", dst=line(OUT, 72, 8), first=line(OUT, 72, 8), second=line(X, 72, 80)),
     "load_int8": LoadRows(dst=INT8.region(0, 3, 45, 64), src=GM_INT8.region(7, 3, 45, 51)),
+    "load_int8_with_zeros": LoadRows(
+        dst=INT8.region(0, 3, 45, 64), src=GM_INT8.region(7, 3, 45, 51), zero_tail=True
+    ),
+    "load_an_int8_row_with_zeros": LoadRows(dst=line(INT8, 45), src=GM_INT8.region(7, 1, 45), zero_tail=True),
+    "to_nz": to_nz(),
     "load_int32": LoadRows(dst=INT32.region(0, 3, 11, 16), src=GM_INT32.region(7, 3, 11, 13)),
     "store_int8": StoreRows(dst=TO_INT8.region(3, 4, 33, 40), src=INT8.region(0, 4, 33, 64)),
     "store_int32": StoreRows(dst=TO_INT32.region(3, 4, 13, 20), src=INT32.region(0, 4, 13, 16)),
@@ -131,6 +141,16 @@ LIMITS: dict[str, tuple[Instruction, Instruction, str]] = {
         CASES["compare"],
         "there is no comparison ABOUT",
     ),
+    "bytes to halves in Nz": (to_nz(src=UINT8), to_nz(), "source is uint8"),
+    "halves of bytes in Nz": (to_nz(dst=BF16), to_nz(), "destination is bfloat16"),
+    "column groups are blocks": (to_nz(lanes=40), to_nz(), "lanes a row is 40, needs a multiple of 16"),
+    "a row in Nz is one repeat": (
+        to_nz(rows=2, lanes=144, groups=9, pitch=48),
+        to_nz(rows=2, lanes=128, groups=8, pitch=48),
+        "lanes a row is 144, must be 1 to 128",
+    ),
+    "a column group for 16 lanes": (to_nz(groups=2), to_nz(), "2 column groups of 16 for 48 lanes"),
+    "column groups whole blocks apart": (to_nz(pitch=104), to_nz(), "needs a multiple of 16"),
     "one dtype to compare": (
         CompareLanes(dst=line(BITS, 32), first=line(X, 128), second=line(HALF, 128), mode="GE"),
         CASES["compare"],

@@ -17,6 +17,7 @@ from attndsl.tile.instructions import (
     FillLanes,
     Fixpipe,
     Instruction,
+    LoadBlocks,
     LoadFractals,
     LoadNz,
     LoadRows,
@@ -70,6 +71,11 @@ def nz(dst=None, src=None, padded=16):
     return LoadNz(dst=dst or l1.region(), src=src or gm16.region(0, 16, 16, 16), padded_rows=as_expr(padded))
 
 
+def blocks(cols=32, pitch=48, offset=0, source=None, rows=2):
+    source = source or gm16
+    return LoadBlocks(dst=l1.region(offset, rows, cols, 48), src=source.region(0, rows, cols, pitch))
+
+
 def fractals(dst=None, src=None, repeat=1):
     return LoadFractals(
         dst=dst or l0a.region(), src=src or l1.region(), repeat=as_expr(repeat), src_stride=ONE
@@ -105,6 +111,24 @@ class Limit:
 
 
 LIMITS = (
+    Limit(
+        "rows of whole blocks",
+        blocks(cols=24),
+        blocks(cols=32),
+        "elements a row is 24, needs a multiple of 16",
+    ),
+    Limit(
+        "whole blocks apart", blocks(pitch=40), blocks(pitch=48), "row pitch is 40, needs a multiple of 16"
+    ),
+    Limit(
+        "blocks between rows are 16 bits",
+        blocks(pitch=16 * 65536),
+        blocks(pitch=16 * 65535),
+        "row pitch in blocks is 65536, must be 1 to 65535",
+    ),
+    Limit("blocks on a block", blocks(offset=8), blocks(offset=16), "element offset is 8"),
+    Limit("blocks as they are", blocks(source=gm32), blocks(), "destination is float16, needs float32"),
+    Limit("as many rows as a copy has", blocks(rows=4096), blocks(rows=4095), "number of rows is 4096"),
     Limit(
         "vector operands live in UB",
         Fill(dst=row(l1), value=ONE),

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from attndsl.expr import Const, as_expr
 from attndsl.target import MemorySpace
-from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
+from attndsl.tile.instructions import Fixpipe, LoadBlocks, LoadFractals, LoadNz, Mmad
 
 from .bench import Bench, buffer, tensor
 
@@ -128,6 +128,22 @@ def test_values_are_transposed_fractal_by_fractal(k, n):
             transpose=True,
         ).run(bench)
     assert np.array_equal(bench.slot(l0).astype(np.float32), placed(zn, values, values.size, up16(n)))
+
+
+@settings(max_examples=25)
+@given(groups=st.integers(1, 4), blocks=st.integers(1, 20), gap=st.integers(0, 9), spare=st.integers(0, 9))
+def test_load_blocks(groups, blocks, gap, spare):
+    """Column groups of an image: what stands between them on either side stays."""
+    source, l1 = tensor("source", "float16"), buffer("l1", "float16", 4096, MemorySpace.L1)
+    size, pitch, wide = blocks * 16, (blocks + gap) * 16, (blocks + spare) * 16
+    image, bench = numbers(groups, pitch), Bench()
+    bench.put(source, image)
+    LoadBlocks(dst=l1.region(16, groups, size, wide), src=source.region(0, groups, size, pitch)).run(bench)
+    expected = np.full(4096, bench.fill, np.float32)
+    for group in range(groups):
+        start = 16 + group * wide
+        expected[start : start + size] = image[group, :size]
+    assert np.array_equal(bench.slot(l1).astype(np.float32), expected)
 
 
 @settings(max_examples=40)

@@ -24,6 +24,7 @@ from .emitted_cases import (
     BYTES,
     CUBE,
     HALF,
+    K16,
     KEYS,
     LEFT0,
     LEFT1,
@@ -122,8 +123,11 @@ def test_cube_instructions():
     rng, bench = np.random.default_rng(6), Bench(fill=0.0)
     shapes = {QUERY: (M, K), KEYS: (N, K), VALUES: (K, N)}
     values = {item: rng.integers(-4, 5, shape) for item, shape in shapes.items()}
+    image = np.zeros((N16 // 16, K16 * 16 + 32))
+    for row, col in np.ndindex(K, N):
+        image[col // 16, row * 16 + col % 16] = values[VALUES][row, col]
     for item, array in values.items():
-        bench.put(item, array)
+        bench.put(item, array if item is not VALUES else np.append(np.zeros(64), image))
     for item in (SCORES, SUMS):
         bench.put(item, np.zeros((M, N16)))
     args = [

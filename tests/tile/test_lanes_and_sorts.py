@@ -107,7 +107,7 @@ def _start() -> Bench:
 def _padding(item: Instruction, target) -> np.ndarray:
     """Lanes whose content a copy leaves open: behind each row up to the next block."""
     found = np.zeros(target.elements, bool)
-    if isinstance(item, LoadRows) and item.dst.buffer is target:
+    if isinstance(item, LoadRows) and not item.zero_tail and item.dst.buffer is target:
         block = 32 // found.itemsize if target.dtype == "int8" else 8
         rows, cols, pitch = (int(v.evaluate({})) for v in (item.dst.rows, item.dst.cols, item.dst.pitch))
         for row in range(rows):
@@ -178,6 +178,28 @@ def test_a_gather_of_no_element_is_an_error(offset):
     bench.put(INT32, np.full(512, offset))
     with pytest.raises(IndexError, match=rf"byte {offset} is gathered, of 1024"):
         Gather(dst=line(OUT, 1), src=line(X, 256), offsets=line(INT32, 1)).run(bench)
+
+
+def test_rows_of_int8_go_to_column_groups() -> None:
+    bench = _start()
+    stored, before = bench.slot(INT8).copy(), bench.slot(HALVES).copy()
+    CASES["to_nz"].run(bench)
+    wanted = before
+    for row in range(5):
+        for lane in range(48):
+            wanted[32 + lane // 16 * 7 * 16 + row * 16 + lane % 16] = stored[32 + row * 64 + lane]
+    assert np.array_equal(bench.slot(HALVES), wanted)
+
+
+def test_pad_lanes_of_loaded_rows_are_zeros_where_that_is_asked_for() -> None:
+    for name, pads in (("load_int8", False), ("load_int8_with_zeros", True)):
+        bench = _start()
+        before = bench.slot(INT8)[: 3 * 64].copy().reshape(3, 64)
+        CASES[name].run(bench)
+        got = bench.slot(INT8)[: 3 * 64].reshape(3, 64)
+        rows = bench.tensor(GM_INT8)[7 : 7 + 3 * 51].reshape(3, 51)[:, :45]
+        assert np.array_equal(got[:, :45], rows)
+        assert np.array_equal(got[:, 45:], np.zeros((3, 19)) if pads else before[:, 45:])
 
 
 def test_lanes_are_copied_bit_for_bit_and_no_others():

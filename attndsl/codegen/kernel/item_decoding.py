@@ -53,7 +53,7 @@ def item_decoding(program: Program) -> ItemDecoding | None:
 
 def _item_loops(tree: Statement) -> Iterator[For]:
     """The loops over items outside of stages."""
-    if isinstance(tree, For) and tree.var.name == "item":
+    if isinstance(tree, For) and tree.over_items:
         yield tree
     elif not isinstance(tree, Stage):
         for child in tree.children():

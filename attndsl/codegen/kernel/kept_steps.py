@@ -39,7 +39,7 @@ def kept_steps(program: Program) -> Iterator[KeptSteps]:
     """The scalars that each kind of core keeps, of each continuous pipeline."""
     for keep in (item for item in program.statements() if isinstance(item, KeepScalars)):
         yield KeptSteps(
-            struct=_struct(keep),
+            struct=kept_struct(keep),
             scalars=tuple(scalar(symbol) for symbol in keep.scalars),
             array=f"{kept_member(keep)}[{constant(keep.steps.depth.name)}]",
             counters=(member(keep.steps.counter.name), member(keep.steps.runs.name)),
@@ -51,5 +51,6 @@ def kept_member(keep: KeepScalars) -> str:
     return member(f"{_CORES[keep.core]}Steps{keep.part}")
 
 
-def _struct(keep: KeepScalars) -> str:
+def kept_struct(keep: KeepScalars) -> str:
+    """The type of the scalars of one step."""
     return pascal(f"{_CORES[keep.core]}Step{keep.part}")

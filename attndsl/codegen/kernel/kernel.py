@@ -232,9 +232,9 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             yield "then, over the same tiles again:"
         for stage, lag in zip(loop.stages, loop.lags, strict=True):
             waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]
-            raises = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
+            sets = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
             tile = f"tile t - {cxx_text(named_lag(loop, lag))}" if lag else "tile t"
-            notes = [f"waits for {name}" for name in waits] + [f"raises {name}" for name in raises]
+            notes = [f"waits for {name}" for name in waits] + [f"sets {name}" for name in sets]
             yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}{', '.join(notes)}"
 
 

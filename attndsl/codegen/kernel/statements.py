@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from attndsl.base.errors import InternalError
 from attndsl.codegen.kernel.item_decoding import FUNCTION, STRUCT, ItemDecoding
-from attndsl.codegen.kernel.kept_steps import kept_member
+from attndsl.codegen.kernel.kept_steps import kept_member, kept_struct
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import constant, list_member, member, scalar
@@ -47,6 +48,8 @@ _Held = tuple[tuple[Buffer, ...], ...]
 """The groups of buffers with several slots whose lifetimes enclose a statement."""
 
 _INDENT = "    "
+_EARLIER = "earlier"
+"""The local that holds the scalars of an earlier step."""
 _DECODED = 84
 """Columns of the names that an item is decoded to."""
 
@@ -81,6 +84,7 @@ class Writer:
         self._decoding = decoding
         self._architecture = program.device.architecture
         self._shared = shared or SharedStages()
+        self._stages = self
         self._inner = self if shared is None else Writer(program, spelling.taking(shared.spelled))
         self._given = {field.name for field in program.tiling} | {scalar.name for scalar in CORE_SCALARS}
         bound = dict.fromkeys(name for item in program.statements() for name in binds(item))
@@ -202,18 +206,24 @@ class Writer:
         yield from textwrap.wrap(text, _DECODED, subsequent_indent=_INDENT, break_long_words=False)
 
     def _earlier(self, earlier: Earlier, held: _Held) -> Iterator[str]:
-        keep = earlier.keep
-        names = ", ".join(scalar(symbol) for symbol in keep.scalars)
+        keep, expr = earlier.keep, self._spelling.expr
         distance = Const(earlier.back) if earlier.distance is None else earlier.distance
-        back = keep.steps.counter - distance - 1
-        step = f"({self._spelling.expr(back)}) % {self._spelling.expr(keep.steps.depth)}"
-        yield f"if ({self._spelling.expr(earlier.condition)}) {{"
-        text = f"const auto [{names}] ="
-        wrapped = textwrap.wrap(text, _DECODED, subsequent_indent=_INDENT, break_long_words=False)
-        yield from (_INDENT + line for line in wrapped)
+        step = f"({expr(keep.steps.counter - distance - 1)}) % {expr(keep.steps.depth)}"
+        kept = {symbol.name: f"{_EARLIER}.{scalar(symbol)}" for symbol in keep.scalars}
+        rebound = {name for item in earlier.then.walk() for name in binds(item)} & kept.keys()
+        if rebound:
+            raise InternalError(f"an earlier step defines {', '.join(sorted(rebound))}, which it has kept")
+        yield f"if ({expr(earlier.condition)}) {{"
+        yield f"{_INDENT}const {kept_struct(keep)} &{_EARLIER} ="
         yield f"{_INDENT * 2}{kept_member(keep)}[{step}];"
-        yield from self._inside(earlier.then, held)
+        yield from self._spelled(self._spelling.with_scalars(kept))._inside(earlier.then, held)
         yield "}"
+
+    def _spelled(self, spelling: Spelling) -> Writer:
+        """This writer with another spelling of what is written outside of stages."""
+        found = copy(self)
+        found._spelling = spelling
+        return found
 
     def _barrier(self, barrier: Barrier) -> Iterator[str]:
         call = f"PipeBarrier<PIPE_{barrier.pipe.value}>();"
@@ -326,14 +336,15 @@ class Writer:
         known = next((function for function in self.functions if function.name == name), None)
         if known is None or first is None:
             parameters = (f"int64_t {scalar(symbol)}" for symbol in scalars)
-            writer, written = (self, stage) if first is None else (self._inner, first)
+            writer, written = (self._stages, stage) if first is None else (self._inner, first)
             lines = (*(_INDENT + line for line in outer), *writer._inside(written.body, ()))
             made = Function(name, stage.doc, (*self._shared.parameters(stage), *parameters), lines)
             if known is None:
                 self.functions.append(made)
             elif known != made:
                 raise InternalError(f"two stages are called {stage.name}, and their texts differ")
-        return f"{name}({', '.join((*self._shared.arguments(stage), *map(scalar, scalars)))});"
+        given = map(self._spelling.expr, scalars)
+        return f"{name}({', '.join((*self._shared.arguments(stage), *given))});"
 
 
 def _touched(statement: Statement) -> set[Buffer]:

@@ -54,6 +54,7 @@ class Spelling:
         """``open_operands``: those whose type is the text's template parameter."""
         self._open = open_operands
         self._arguments: Mapping[StageOperand, str] = {}
+        self._scalars: Mapping[str, str] = {}
         self.events = _event_constants(program)
         self.groups: Mapping[Buffer, tuple[Buffer, ...]] = {
             buffer: item.buffers
@@ -68,10 +69,17 @@ class Spelling:
         found._arguments = arguments
         return found
 
+    def with_scalars(self, scalars: Mapping[str, str]) -> Spelling:
+        """The spelling where some scalars, by name, are spelled so."""
+        found = copy(self)
+        found._scalars = {**self._scalars, **scalars}
+        return found
+
     def expr(self, expr: ExprLike, spelled: Mapping[str, str] | None = None) -> str:
         """A scalar expression; ``spelled`` as for :func:`cxx_text`."""
         value = as_expr(expr)
-        return cxx_text(value.mapped(self._argument) if self._arguments else value, spelled)
+        text = value.mapped(self._argument) if self._arguments else value
+        return cxx_text(text, {**self._scalars, **(spelled or {})})
 
     def _argument(self, node: Expr) -> Expr | None:
         """What stands for a tiling field or a read of a tensor that is an argument."""

@@ -25,7 +25,6 @@ from attndsl.compiler.stored_programs import is_stored, parts_of, with_operator
 from attndsl.lowering.errors import NotLowered, ScheduleError
 from attndsl.lowering.signature.kernel_names import check_kernel_names
 from attndsl.lowering.signature.specialization import Specialization, feature_names
-from attndsl.passes.twin_programs import TwinPasses
 from attndsl.spec.operator.operator import Operator
 
 
@@ -146,13 +145,12 @@ def _compiled(operator: Operator, specials: Sequence[Specialization]) -> list[Co
     asked, pairs = frozenset(specials), _pairs(operator, specials)
 
     def made(pair: tuple[Specialization, ...]) -> tuple[bytes | None, ...]:
-        passes = TwinPasses()
-        return tuple(parts(special, passes) for special in pair)
+        return tuple(map(parts, pair))
 
-    def parts(special: Specialization, passes: TwinPasses) -> bytes | None:
+    def parts(special: Specialization) -> bytes | None:
         """The program in parts; nothing where the cache has it from now on."""
         try:
-            compiled = compiled_for(operator, special, passes)
+            compiled = compiled_for(operator, special)
         except NotLowered:
             return None
         except ScheduleError:

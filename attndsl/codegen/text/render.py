@@ -19,7 +19,8 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
+        # texts of a page come from users' specs; those of source files are checked names and literals
+        autoescape=lambda name: name is not None and name.endswith(".html.j2"),
     )
 
 

@@ -33,7 +33,7 @@ struct Array { std::string name; uint64_t offset, bytes; bool null, output, defi
 
 struct Request {
   Knobs knobs;
-  int blocks = 1, kind = -1, batch_mode = -1;
+  int blocks = 1, kind = -1, trace_block = -1, batch_mode = -1;
   uint64_t limit = 0, file_bytes = 0;
   std::string entry, data, report, trace, source_dir;
   std::vector<Array> arrays;
@@ -58,6 +58,7 @@ Request read_request(const char* path) {
     else if (word == "entry") r.entry = rest(s);
     else if (word == "report") r.report = rest(s);
     else if (word == "trace") r.trace = rest(s);
+    else if (word == "trace_block") s >> r.trace_block;
     else if (word == "costs") cost_table().read_file(rest(s));
     else if (word == "source_dir") r.source_dir = rest(s);
     else if (word == "data") { s >> r.file_bytes; r.data = rest(s); }
@@ -176,6 +177,7 @@ int launch(const Request& r) {
   m.source_dir = r.source_dir;
   m.blocks_start_together = r.batch_mode != 0;
   m.timeline.keep_spans = !r.trace.empty();
+  m.timeline.only_block = r.trace_block;
   for (uint64_t at : r.pointers) {
     uint64_t offset;
     std::memcpy(&offset, base + at, 8);

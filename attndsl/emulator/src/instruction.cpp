@@ -40,7 +40,7 @@ Instruction::~Instruction() {
 Instruction::Instruction(Pipe pipe, const char* what, const SourceLine& at, uint8_t traits)
     : pipe_(pipe), what_(what), at_(at), traits_(traits) {
   if (pipe == Pipe::MTE2 || pipe == Pipe::MTE3 || pipe == Pipe::FIX) machine->pace(core->time.next_start(pipe));
-  core->last = at;
+  core->came_to(at);
   operands().clear();
   if (core->has(pipe)) return;
   valid_ = false;

@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace attnemu {
 
 std::string finding_json(const Finding& f) {
@@ -40,6 +43,18 @@ std::string conflicts_json(const Machine& m) {
   return out;
 }
 
+// When each block ends.
+std::string ends_json(const Machine& m) {
+  std::vector<double> ends(static_cast<size_t>(m.shape.blocks));
+  for (auto& c : m.cores) {
+    double& end = ends[static_cast<size_t>(c->block)];
+    end = std::max(end, c->time.end().at);
+  }
+  std::string out;
+  for (double end : ends) out += format("%s%.2f", out.empty() ? "" : ", ", end);
+  return out;
+}
+
 }  // namespace
 
 std::string counters_json(const Machine& m) {
@@ -64,7 +79,7 @@ std::string counters_json(const Machine& m) {
   }
   return "\"instructions\": {" + counts + "}, \"busy_cycles\": {" + busy + "}, \"busy_by_core\": {\"AIC\": {" + kinds[0] + "}, \"AIV\": {" + kinds[1] + "}}, " +
          "\"active_by_core\": {\"AIC\": {" + active[0] + "}, \"AIV\": {" + active[1] + "}}, " +
-         "\"critical_path\": {" + path_json(m) + "}, \"bank_conflicts\": {" + conflicts_json(m) + "}, " +
+         "\"block_ends\": [" + ends_json(m) + "], \"critical_path\": {" + path_json(m) + "}, \"bank_conflicts\": {" + conflicts_json(m) + "}, " +
          format("\"product_cycles\": %.2f, ", products) + format("\"cycles\": %.2f, \"memory_read_bytes\": %.0f, \"memory_write_bytes\": %.0f, \"cores\": [%d, %d, %d]", m.end().at, m.timeline.memory_read, m.timeline.memory_written, m.shape.blocks, m.shape.cubes, m.shape.vectors);
 }
 
@@ -85,7 +100,8 @@ void write_spans(std::FILE* to, const Machine& m, const char* kernel) {
   std::fprintf(to, "launch\t%s\t%.3f\t%llu\n", kernel, m.end().at, static_cast<unsigned long long>(m.timeline.dropped));
   for (auto& c : m.cores) std::fprintf(to, "core\t%d\t%s\n", c->index, c->label().c_str());
   for (const Span& s : m.timeline.spans)
-    std::fprintf(to, "span\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%s\n", s.core, name_of(s.pipe), s.waiting, s.start, s.cycles, s.what, m.text(s.at).c_str());
+    std::fprintf(to, "span\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%s\t%s\n", s.core, name_of(s.pipe), s.waiting, s.start, s.cycles, s.what, m.text(s.at).c_str(),
+                 s.from.line ? m.text(s.from).c_str() : "");
 }
 
 }  // namespace attnemu

@@ -180,13 +180,13 @@ void store_uncached(Place to, uint64_t bits, uint32_t bytes, const char* what, c
 }
 
 void data_barrier(const SourceLine& at) {
-  core->last = at;
+  core->came_to(at);
   core->issue(Pipe::S, false);
   core->published = core->snapshot(Pipe::S);
 }
 
 void clean_cache_line(Place place, const SourceLine& at) {
-  core->last = at;
+  core->came_to(at);
   core->issue(Pipe::S, false);
   take_scalar_time(Op::CleanCache, "cache clean", at);
   auto found = core->cache.lines.find(line_key(place));
@@ -202,7 +202,7 @@ void clean_cache_line(Place place, const SourceLine& at) {
 }
 
 void clean_cache(const SourceLine& at) {
-  core->last = at;
+  core->came_to(at);
   core->issue(Pipe::S, false);
   take_scalar_time(Op::CleanCache, "cache clean", at);
   for (auto& entry : core->cache.lines) write_back(entry.second);
@@ -210,7 +210,7 @@ void clean_cache(const SourceLine& at) {
 }
 
 void clean_nothing(const SourceLine& at) {
-  core->last = at;
+  core->came_to(at);
   core->issue(Pipe::S, false);
   take_scalar_time(Op::CleanCache, "cache clean", at);
 }

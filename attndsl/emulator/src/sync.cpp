@@ -15,7 +15,7 @@ void complain(const char* rule, const SourceLine& at, Pipe p, std::string messag
 
 // Both pipes exist on the running core and the id is one of eight.
 bool usable(Pipe from, Pipe to, int id, const char* what, const SourceLine& at) {
-  core->last = at;
+  core->came_to(at);
   if (id < 0 || id >= kEventIds) {
     complain("event_id_range", at, from, format("%s %s: ids are 0..%d", what, pair_name(from, to, id).c_str(), kEventIds - 1));
     return false;
@@ -124,7 +124,7 @@ void wait_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner
 }
 
 void pipe_barrier(Pipe p, const SourceLine& at) {
-  core->last = at;
+  core->came_to(at);
   if (!core->has(p)) return;
   core->barrier(p);
   core->time.barrier(*core, p, at);
@@ -132,7 +132,7 @@ void pipe_barrier(Pipe p, const SourceLine& at) {
 }
 
 void pipe_barrier_all(const SourceLine& at) {
-  core->last = at;
+  core->came_to(at);
   core->barrier_all();
   core->time.barrier_all(*core, at);
   core->open_results.clear();
@@ -146,7 +146,7 @@ void blocks_meet(const char* what, const SourceLine& at) {
 }
 
 void cross_core_set(int mode, Pipe p, int id, const SourceLine& at) {
-  core->last = at;
+  core->came_to(at);
   if (id < 0 || id >= kCounterIds) {
     complain("cross_core_id_range", at, p, format("CrossCoreSetFlag: id %d, ids are 0..%d", id, kCounterIds - 1));
     id &= kCounterIds - 1;
@@ -178,7 +178,7 @@ void cross_core_set(int mode, Pipe p, int id, const SourceLine& at) {
 }
 
 void cross_core_wait(int id, const SourceLine& at) {
-  core->last = at;
+  core->came_to(at);
   if (id < 0 || id >= kCounterIds) {
     complain("cross_core_id_range", at, Pipe::S, format("CrossCoreWaitFlag: id %d, ids are 0..%d", id, kCounterIds - 1));
     id &= kCounterIds - 1;
@@ -215,7 +215,7 @@ void release_event(Pipe from, Pipe to, int id) {
 
 // Another address than the host's sends a core's flags astray; the model delivers them all the same.
 void set_sync_base(uint64_t address, const SourceLine& at) {
-  core->last = at;
+  core->came_to(at);
   if (address != kSyncBase)
     complain("sync_base", at, Pipe::S,
              format("SetSyncBaseAddr: 0x%llx is not where cross-core flags live: pass on 0x%llx, which aclrtGetHardwareSyncAddr tells the host",

@@ -64,9 +64,9 @@ double SharedRate::book(double start, double bytes, double rate) {
 
 void CoreTime::note(const Core& c, Pipe p, const char* what, const SourceLine& at, double start, double cycles, bool waiting) {
   Timeline& t = machine->timeline;
-  if (!t.keep_spans || cycles <= 0) return;
+  if (!t.keep_spans || cycles <= 0 || (t.only_block >= 0 && c.block != t.only_block)) return;
   if (t.spans.size() >= Timeline::kMostSpans) { ++t.dropped; return; }
-  t.spans.push_back({c.index, p, what, at, start, cycles, waiting});
+  t.spans.push_back({c.index, p, what, at, start, cycles, waiting, c.before});
 }
 
 // The scalar unit hands an instruction to a pipe: it waits while the queue is full. The time at which the pipe has it.

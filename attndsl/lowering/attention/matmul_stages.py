@@ -60,7 +60,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
     keys = constant("keyBlock", base_n * wide, "elements of a block of keys")
     values = constant("valueBlock", base_k * columns, "elements of a block of values")
     bands = _bands(context)
-    band: Expr = rows if bands == 1 else Const(BAND_ROWS)
+    band: Expr = rows if bands == 1 else context.rows_per_band
     few = _slots(context.schedule.value_slots, 2 if bands == 1 else 1)
     # those of the next item arrive while the last are in use
     queries = _slots(context.schedule.query_slots, 2 if context.continuous else 1)
@@ -124,7 +124,7 @@ def _bands(context: Context) -> int:
     if bands == 1:
         require(rows <= BAND_ROWS, "a task is one band of rows")
     else:
-        require(rows > BAND_ROWS, "a task has several bands of rows")
+        require(rows > context.rows_per_band, "a task has several bands of rows")
         require(context.padded_head_size <= context.base_k, "one matrix multiply takes a whole head")
     return bands
 
@@ -283,11 +283,12 @@ def _keys_to_l0b(context: Context, depth: Expr, cols: Expr) -> LoadFractals:
     )
 
 
-def _over_bands(body: Statement) -> Statement:
+def _over_bands(context: Context, body: Statement) -> Statement:
     """``body`` for each band of the task's rows, ``band`` its first."""
-    rows = Let(symbol=_ROWS, value=minimum(BAND_ROWS, TASK_ROWS - _BAND))
+    size = context.rows_per_band
+    rows = Let(symbol=_ROWS, value=minimum(size, TASK_ROWS - _BAND))
     groups = Let(symbol=_ROW_GROUPS, value=ceil_div(_ROWS, FRACTAL_SIZE))
-    return For(var=_BAND, end=TASK_ROWS, step=Const(BAND_ROWS), body=seq(rows, groups, body), runs=True)
+    return For(var=_BAND, end=TASK_ROWS, step=size, body=seq(rows, groups, body), runs=True)
 
 
 def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Expr) -> Statement:
@@ -316,7 +317,7 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
     product = Alloc(buffers=(b.product,), body=seq(multiply, store))
     one = Alloc(buffers=(b.left,), body=seq(left, product))
     load = context.keys.load(context, b.key, _N0, cols, as_expr(0), width)
-    return _in_l1(b.key, load, Alloc(buffers=(b.right,), body=seq(right, _over_bands(one))))
+    return _in_l1(b.key, load, Alloc(buffers=(b.right,), body=seq(right, _over_bands(context, one))))
 
 
 def _left_query(context: Context) -> Statement:
@@ -421,7 +422,7 @@ def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
         m=_ROW_GROUPS * FRACTAL_SIZE,
         where=values.where,
     )
-    bands = _over_bands(Alloc(buffers=(b.product,), body=seq(over_keys, store)))
+    bands = _over_bands(context, Alloc(buffers=(b.product,), body=seq(over_keys, store)))
     tile = values.load(context, b.value, as_expr(0), KEYS, d0, _true_width(context.value_dim, d0, width))
     return _in_l1(b.value, tile, bands)
 

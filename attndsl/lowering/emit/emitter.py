@@ -33,7 +33,7 @@ from attndsl.lowering.emit.floor_division import floored
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import REPEAT_LANES, own_rows
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.match.schedule_options import BAND_ROWS, Schedule
 from attndsl.lowering.signature.host_scalars import HOST, length_count
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.tensor_layouts import stride_value
@@ -88,7 +88,7 @@ class Emitter:
     @property
     def padded_head_size(self) -> Named:
         """Head size this kernel is specialized on, a multiple of 16; the true one is :attr:`head_dim`."""
-        meaning = "head size this kernel is specialised on, padded to 16"
+        meaning = "head size this kernel is specialized on, padded to 16"
         return self.inventory.constant("paddedHeadSize", self.signature.padded_head_size, meaning)
 
     @property
@@ -155,6 +155,11 @@ class Emitter:
     def max_rows(self) -> Named:
         """Query rows of one task, at most."""
         return self._option("maxRows", "max_rows", "query rows of one task, at most")
+
+    @property
+    def rows_per_band(self) -> Named:
+        """Query rows of a band, those that the products of a task take at once where it has more."""
+        return self.inventory.constant("rowsPerBand", BAND_ROWS, "query rows of a band of a task's rows")
 
     @property
     def rows_per_vector(self) -> Named:

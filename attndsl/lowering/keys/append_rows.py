@@ -7,6 +7,9 @@ that has added up its last tile knows that its cube has read all keys and values
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from attndsl.expr import Expr, Symbol, maximum
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, KV_HEAD, R0
@@ -18,7 +21,8 @@ from attndsl.target import Core
 from attndsl.tile.buffers import GlobalRegion
 from attndsl.tile.instructions import LoadRows, StoreRows
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK, tiling_scalar
-from attndsl.tile.statements import Alloc, For, Let, Stage, Statement, seq
+from attndsl.tile.scalars import free
+from attndsl.tile.statements import Alloc, For, Let, Seq, Stage, Statement, seq
 
 _NEW, _NEW_ROWS, _SLOT = Symbol("newRow"), Symbol("newRows"), Symbol("cacheRow")
 
@@ -37,57 +41,109 @@ def _appended(source: KeySource) -> AppendedRows | None:
 def append_rows(emit: Emitter, sources: tuple[AppendedRows, ...]) -> Stage:
     """The new rows of keys and values, into their caches; vector cores take turns at them."""
     rows = emit.host(emit.signature.extents["B"], "batch rows", "batchRows")
-    body = seq(*(For(var=BATCH, end=rows, body=seq(_rows_of(emit, each))) for each in sources))
+    loops = (For(var=BATCH, end=rows, body=_rows_of(emit, group)) for group in _groups(emit, sources))
     overwrites = any(source.ring is not None for source in sources)
     doc = "New keys and values into their rows of the caches."
     where = sources[0].where
+    body = seq(*loops)
     return Stage(
         name="AppendRows", core=Core.AIV, doc=doc, body=body, after_all_cores=overwrites, where=where
     )
 
 
-def _rows_of(emit: Emitter, source: AppendedRows) -> Statement:
-    ring = source.ring
-    count = source.valid_rows(emit) - source.appended_at
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """The new rows of a source in a batch row.
+
+    Attributes:
+        lets: what the other members are computed from. ``count``: how many rows there are.
+        first: the first one that this vector core copies. ``slot``: the row of the cache of one.
+    """
+
+    lets: tuple[Let, ...]
+    count: Expr
+    first: Expr
+    slot: Expr
+
+
+def _places(emit: Emitter, source: AppendedRows) -> _Places:
+    ring, lets = source.ring, source.enter(emit)
+    assert all(isinstance(each, Let) for each in lets)
     first: Expr = BLOCK_INDEX * emit.architecture.aiv_per_aic + SUB_BLOCK
     slot: Expr = source.appended_at + _NEW
     if ring is not None:  # of more new rows than the ring holds, the last ones stay
         first = maximum(0, _NEW_ROWS - ring.rows_of_turn(emit)) + first
         slot = slot % ring.rows_of_turn(emit)
-    one = seq(Let(symbol=_SLOT, value=slot), _copy_row(emit, source))
+    count = maximum(0, source.valid_rows(emit) - source.appended_at)
+    return _Places(tuple(each for each in lets if isinstance(each, Let)), count, first, slot)
+
+
+def _groups(emit: Emitter, sources: tuple[AppendedRows, ...]) -> list[list[AppendedRows]]:
+    """Sources whose new rows have the same places, keys and values as a rule, together."""
+    groups: list[list[AppendedRows]] = []
+    for source in sources:
+        places = _places(emit, source)
+        for group in groups:
+            if _same(_places(emit, group[0]), places):
+                group.append(source)
+                break
+        else:
+            groups.append([source])
+    return groups
+
+
+def _same(first: _Places, second: _Places) -> bool:
+    """Whether two sources have the same places, under their own names."""
+    if len(first.lets) != len(second.lets):
+        return False
+    known = {other.symbol.name: own.symbol for own, other in zip(first.lets, second.lets, strict=True)}
+    pairs = [(own.value, other.value) for own, other in zip(first.lets, second.lets, strict=True)]
+    pairs += [(first.count, second.count), (first.first, second.first), (first.slot, second.slot)]
+    return all(own.same(other.substitute(known)) for own, other in pairs)
+
+
+def _rows_of(emit: Emitter, group: Sequence[AppendedRows]) -> Seq:
+    """The new rows of one batch row, of all sources of a group in one loop."""
+    places = _places(emit, group[0])
+    copies = _copy_rows(emit, group)
+    used = free(copies)
+    aliases = (
+        Let(symbol=other.symbol, value=own.symbol)
+        for source in group[1:]
+        for own, other in zip(places.lets, _places(emit, source).lets, strict=True)
+        if other.symbol.name != own.symbol.name and other.symbol.name in used
+    )
     rows = For(
         var=_NEW,
-        begin=first,
+        begin=places.first,
         end=_NEW_ROWS,
         step=BLOCK_COUNT * emit.architecture.aiv_per_aic,
-        body=one,
-        where=source.where,
+        body=seq(Let(symbol=_SLOT, value=places.slot), copies),
+        where=group[0].where,
     )
-    return seq(*source.enter(emit), Let(symbol=_NEW_ROWS, value=maximum(0, count)), rows)
+    return seq(*places.lets, *aliases, Let(symbol=_NEW_ROWS, value=places.count), rows)
 
 
-def _copy_row(emit: Emitter, source: AppendedRows) -> For:
-    """A new row of all key/value heads, a few heads at a time."""
+def _copy_rows(emit: Emitter, sources: Sequence[AppendedRows]) -> For:
+    """A new row of each source, of all key/value heads, a few heads at a time."""
+
+    def heads(r0: Expr, chunk: Expr) -> list[Statement]:
+        return [Let(symbol=KV_HEAD, value=R0), *(_copy_heads(emit, each, chunk) for each in sources)]
+
+    return chunks(tiling_scalar("kvHeads"), emit.rows_per_step, heads, sources[0].where)
+
+
+def _copy_heads(emit: Emitter, source: AppendedRows, chunk: Expr) -> Alloc:
+    """Some heads of a new row."""
     of_keys = (emit.head_dim, emit.padded_head_size)
     dim, padded_size = of_keys if source.role == "key" else (emit.value_dim, emit.padded_value_size)
     elements = emit.rows_per_step * padded_size
     staged = emit.in_ub(f"new{source.role.capitalize()}", emit.dtype, elements, "new rows")
+    rows = staged.region(0, chunk, dim, padded_size)
 
-    def heads(r0: Expr, chunk: Expr) -> list[Statement]:
-        def rows_at(rows: Contiguous, row: Expr) -> GlobalRegion:
-            pitch = emit.stride(rows.name, "K")
-            return emit.gm(rows.name, rows.row_offset(emit, row), chunk, dim, pitch)
+    def rows_at(stored: Contiguous, row: Expr) -> GlobalRegion:
+        pitch = emit.stride(stored.name, "K")
+        return emit.gm(stored.name, stored.row_offset(emit, row), chunk, dim, pitch)
 
-        rows = staged.region(0, chunk, dim, padded_size)
-        return [
-            Let(symbol=KV_HEAD, value=R0),
-            Alloc(
-                buffers=(staged,),
-                body=seq(
-                    LoadRows(dst=rows, src=rows_at(source.new, _NEW)),
-                    StoreRows(dst=rows_at(source.cache, _SLOT), src=rows),
-                ),
-            ),
-        ]
-
-    return chunks(tiling_scalar("kvHeads"), emit.rows_per_step, heads, source.where)
+    load = LoadRows(dst=rows, src=rows_at(source.new, _NEW))
+    return Alloc(buffers=(staged,), body=seq(load, StoreRows(dst=rows_at(source.cache, _SLOT), src=rows)))

@@ -103,6 +103,11 @@ class WindowRows(KeySourceAdapter):
 
     start: nodes.Node
 
+    def load(
+        self, emit: Emitter, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
+    ) -> Statement:
+        return self.inner.load(emit, target, n0, rows, column, width)
+
     def first(self, emit: Emitter) -> Expr:
         return batch_scalar(emit, self.start, Const(0))
 

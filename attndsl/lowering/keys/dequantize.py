@@ -4,31 +4,35 @@
 
 The cube multiplies the stored integers, which fp16 holds exactly: queries and scores absorb scale and offset
 of keys, weighted sums those of values, in fp32. So no key or value is rounded, and none overflows. Tiles pass
-through a workspace ring of their own; the two vector cores share a tile's rows, the first half to the first.
+through a workspace ring of their own, in Nz as L1 takes them; the two vector cores share a tile's rows, the
+first half to the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from attndsl.base.errors import InternalError
 from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import KEYS, SLOT
-from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization
 from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.match.stored_inputs import stored_in, stored_node
 from attndsl.lowering.rows.row_segments import RowSegment, ToSegment
-from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions import Convert, LoadRows, StoreRows
-from attndsl.tile.instructions.units import block_elements
+from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
+from attndsl.tile.instructions import ConvertToNz, LoadBlocks, LoadRows, StoreRows
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
+from attndsl.tile.instructions.units import FRACTAL, block_elements, repeat_elements
 from attndsl.tile.program import SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, Let, Seq, Statement, seq
 
 _INT8_BLOCK = block_elements("int8")
+_REPEAT = repeat_elements("float16")
+_ZERO = Const(0)
 _ELEMENTS = 4096
 _K0, _COUNT = Symbol("k0"), Symbol("count")
 _BEGIN, _END = Symbol("keyBeginHere"), Symbol("keyEndHere")
@@ -50,9 +54,17 @@ class Dequantized(KeySourceAdapter):
     def segments(
         self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        padded_size = self._padded_size(emit)
-        place = (SLOT * emit.tile_keys + n0) * padded_size
-        return body(RowSegment(self._ring(emit), Const(0), rows, place, padded_size))
+        raise InternalError("widened rows are an Nz image, which has no rows at a pitch")
+
+    def load(
+        self, emit: Emitter, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
+    ) -> Statement:
+        groups, elements = ceil_div(width, FRACTAL_SIZE), rows * FRACTAL_SIZE
+        return LoadBlocks(
+            dst=target.region(0, groups, elements, padded(self.image_rows(target, rows)) * FRACTAL_SIZE),
+            src=self._image(emit, n0, groups, elements, column),
+            where=self.where,
+        )
 
     def widen(self, emit: Emitter) -> Seq:
         """The rows of the running tile widened, to their slot of the ring; the vector cores share them."""
@@ -91,40 +103,67 @@ class Dequantized(KeySourceAdapter):
         name = emit.label(f"{self.role}Ring")
         return emit.inventory.tensor(name, emit.cube_dtype, elements, "block", meaning)
 
+    def _groups(self, emit: Emitter) -> int:
+        """Column groups of a row in the unified buffer."""
+        return max(emit.signature.padded_head_size, emit.signature.padded_value_size) // FRACTAL
+
     def _step(self, emit: Emitter) -> Named:
         """Rows of one vector step: as many as its buffers hold."""
         rows = max(8, min(64, _ELEMENTS // self._width(emit) // 8 * 8))
         return emit.inventory.constant("rowsPerWidening", rows, "int8 rows of one vector step")
 
+    def _image(
+        self, emit: Emitter, first: Expr, groups: Expr, elements: Expr, column: Expr = _ZERO
+    ) -> GlobalRegion:
+        """``groups`` column groups from ``column`` on of a part of the running tile, ``elements`` of each.
+
+        The part begins with the tile's row ``first``.
+        """
+        tile = SLOT * emit.tile_keys * self._padded_size(emit)
+        place = tile + column * emit.tile_keys + first * FRACTAL_SIZE
+        return self._ring(emit).region(place, groups, elements, emit.tile_keys * FRACTAL_SIZE)
+
     # Statements -----------------------------------------------------------------------------------------
 
     def _rows(self, emit: Emitter) -> Seq:
         width, dim, slots = self._width(emit), self._dim(emit), emit.schedule.slots
-        elements, dtype = self._step(emit) * width, emit.cube_dtype
-        stored = emit.in_ub("int8Rows", "int8", elements, "int8 rows of keys or values", slots)
-        widened = emit.in_ub("wideRows", dtype, elements, "int8 rows as the cube takes them", slots)
-        span = _COUNT * width
+        step, groups = self._step(emit), self._padded_size(emit) // FRACTAL_SIZE
+        pitch = (step + 1) * FRACTAL_SIZE
+        stored = emit.in_ub("int8Rows", "int8", step * width, "int8 rows of keys or values", slots)
+        meaning = "int8 rows as the cube takes them, Nz"
+        widened = emit.in_ub("wideRows", emit.cube_dtype, self._groups(emit) * pitch, meaning, slots)
 
         def to_ub(segment: RowSegment) -> Statement:
             source = segment.tensor.region(segment.offset, segment.rows, dim, segment.pitch)
             target = stored.region(segment.at * width, segment.rows, dim, width)
-            return LoadRows(dst=target, src=source, where=self.where)
+            return LoadRows(dst=target, src=source, zero_tail=True, where=self.where)
 
-        place = (SLOT * emit.tile_keys + _K0) * self._padded_size(emit)
+        elements = _COUNT * FRACTAL_SIZE
         store = StoreRows(
-            dst=self._ring(emit).region(place, _COUNT, dim, self._padded_size(emit)),
-            src=widened.region(0, _COUNT, dim, width),
+            dst=self._image(emit, _K0, groups, elements), src=widened.region(0, groups, elements, pitch)
         )
-        widen = Convert(dst=whole(widened, 0, span), src=whole(stored, 0, span), mode="CAST_NONE")
+        widen = [
+            ConvertToNz(
+                dst=widened.region(c0 // FRACTAL * pitch, lanes // FRACTAL, elements, pitch),
+                src=stored.region(c0, _COUNT, lanes, width),
+            )
+            for c0, lanes in self._parts(emit)
+        ]
         return seq(
             Alloc(
                 buffers=(stored,),
                 body=seq(
                     self.inner.segments(emit, _K0, _COUNT, to_ub, (stored,)),
-                    Alloc(buffers=(widened,), body=seq(widen, store)),
+                    Alloc(buffers=(widened,), body=seq(*widen, store)),
                 ),
             )
         )
+
+    def _parts(self, emit: Emitter) -> Iterator[tuple[int, int]]:
+        """The first channel and the channels of each part of a row, at most a repeat."""
+        size = int(self._padded_size(emit).value)
+        for c0 in range(0, size, _REPEAT):
+            yield c0, min(_REPEAT, size - c0)
 
 
 def dequantized(rows: nodes.Rows, role: str, source: Callable[[nodes.Rows, str], KeySource]) -> KeySource:

@@ -14,7 +14,7 @@ from functools import reduce
 from typing import TypeAlias
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Binary, Compare, Const, Expr, Load, Logic, Symbol, binary, maximum, minimum
+from attndsl.expr import Binary, Compare, Const, Expr, Load, Logic, Symbol, binary, compare, maximum, minimum
 from attndsl.expr.intervals import bounds, is_integral
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import WITH_COLUMNS
@@ -32,14 +32,14 @@ from attndsl.lowering.masks.visible_interval import (
 
 _KEY = Symbol("j")
 _INDICES = frozenset({"b", "n", "i", "j"})
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _NEGATED = {**NEGATED, "==": "!=", "!=": "=="}
 LARGEST = 2**21
 """No number in lanes is larger: of twice this one, the quotients of fp32 numbers are still the right ones."""
 _MOST_KEYS = 2048  # of a tile: the distance of two fp32 rows is a repeat stride
 FORMS = (
     "compare j plus what is the same for all keys, or its quotient // or remainder % by an integer that each "
-    "call has one of"
+    "call has one of, or an element x[b, j] of an integer tensor"
 )
 
 
@@ -61,7 +61,8 @@ class KeyNumber:
     """An integer of each key: ``slope`` times its place in the tile, changed by ``steps``, plus ``rest``.
 
     Attributes:
-        slope: the factor of the key's place, before the first step.
+        element: an element of an integer tensor, read at each key; its place in the tile if None.
+        slope: the factor of the key's place or element, before the first step.
         steps: divisions and factors, in order.
         rest: what is added at the end, the same for all keys of a tile; ``j`` in it is the tile's first key.
         low, high: bounds of the lanes after all steps.
@@ -72,6 +73,7 @@ class KeyNumber:
     rest: Expr
     low: float
     high: float
+    element: Load | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,8 @@ class KeyConditions:
             return Joined(tuple(self._condition(part, holds) for part in parts), every)
         if isinstance(expr, Compare) and expr.op in _NEGATED:
             return self._comparison(expr, expr.op if holds else _NEGATED[expr.op], holds)
+        if isinstance(expr, Load):
+            return self._condition(compare("!=", expr, 0), holds)
         raise self._refused(f"'{expr}' is no comparison")
 
     def _comparison(self, expr: Compare, op: str, holds: bool) -> Condition:
@@ -172,7 +176,7 @@ class KeyConditions:
         if all(sides):
             left, right = left - right, Const(0)
         elif sides[1]:
-            left, right, op = right, left, _TURNED[op]
+            left, right, op = right, left, TURNED[op]
         if _KEY.name not in left.symbols():
             return KeyTest(None, op, left - right)
         number = self._number(left)
@@ -186,16 +190,27 @@ class KeyConditions:
         line = affine(expr)
         if line is not None:
             return self._affine(line[0], expr)
+        if isinstance(expr, Load):
+            return self._element(expr)
         if isinstance(expr, Binary):
             rule = _NUMBERS.get(expr.op)
             if rule is not None:
                 return rule(self, expr)
         raise self._refused(f"'{expr}' is no sum, quotient or remainder of the key index")
 
+    def _element(self, expr: Load) -> KeyNumber:
+        """An element at each key: its last index is the key's."""
+        if reads_keys(expr):
+            return KeyNumber(1, (), Const(0), 0, 0, expr)
+        raise self._refused(
+            f"'{expr}' reads a tensor at another place than the key's",
+            f"let the last index be the key itself, as in x[b, j], or {WITH_COLUMNS}",
+        )
+
     def _affine(self, slope: int, rest: Expr) -> KeyNumber:
         """``slope`` times the key's place in its tile, and ``rest``, whose ``j`` is the tile's first key."""
         ends = sorted((0, slope * (_MOST_KEYS - 1)))
-        return self._checked(KeyNumber(slope, (), rest, *ends))
+        return self._checked(KeyNumber(slope, (), rest, ends[0], ends[1]))
 
     def _checked(self, number: KeyNumber) -> KeyNumber:
         if max(-number.low, number.high) > LARGEST:
@@ -223,6 +238,8 @@ class KeyConditions:
         return self._times(self._number(inner), int(factor.value))
 
     def _times(self, number: KeyNumber, factor: int) -> KeyNumber:
+        if number.element is not None and abs(factor) != 1:
+            raise self._refused(f"'{number.element}' is multiplied", "divide both sides of the comparison")
         low, high = sorted((number.low * factor, number.high * factor))
         made = replace(number, rest=number.rest * factor, low=low, high=high)
         if number.steps:
@@ -231,6 +248,9 @@ class KeyConditions:
 
     def _division(self, expr: Binary) -> KeyNumber:
         inner, most = self._number(expr.left), self._most(expr)
+        if inner.element is not None:
+            what = f"'{expr}' divides '{inner.element}'"
+            raise self._refused(what, "pass the quotient or remainder as an input of its own")
         step = Division(inner.rest, expr.right, expr.op == "%")
         self._checked(replace(inner, high=inner.high + most))
         steps = (*inner.steps, step)
@@ -275,6 +295,15 @@ _NUMBERS: dict[str, Callable[[KeyConditions, Binary], KeyNumber]] = {
     "//": KeyConditions._division,
     "%": KeyConditions._division,
 }
+
+
+def reads_keys(expr: Load) -> bool:
+    """Whether a read of a tensor has the key for its last index, and only there: neighbouring keys read
+    neighbouring elements."""
+    index = expr.index
+    before = index.left if isinstance(index, Binary) and index.op == "+" else Const(0)
+    last = index.right if isinstance(index, Binary) and index.op == "+" else index
+    return last.same(_KEY) and _KEY.name not in before.symbols()
 
 
 def _all_of(expr: Expr, *, holds: bool) -> list[tuple[Expr, bool]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.expr import Const, Expr, binary, ceil_div, maximum, minimum, round_up
+from attndsl.expr import Const, Expr, Load, binary, ceil_div, maximum, minimum, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
@@ -21,6 +21,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.index_masks import fill_hidden
 from attndsl.lowering.masks.key_conditions import (
     FORMS,
+    TURNED,
     Condition,
     Division,
     Joined,
@@ -30,6 +31,7 @@ from attndsl.lowering.masks.key_conditions import (
 )
 from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, known_numbers
 from attndsl.lowering.masks.visible_interval import Interval
+from attndsl.lowering.operands.key_elements import KeyElements, key_elements
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import (
     Binary,
@@ -59,6 +61,7 @@ class _Tests:
     numbers: Buffer
     quotients: Buffer
     bits: tuple[Buffer, ...]
+    elements: tuple[KeyElements, ...] = ()
 
     def number_places(self) -> Statement:
         """``places = 0, 1, ...``"""
@@ -87,6 +90,8 @@ class _Tests:
 
     def _test(self, test: KeyTest, bits: Region) -> list[Statement]:
         where = self.node.where
+        if test.number is not None and test.number.element is not None:
+            return self._test_element(test, test.number, test.number.element, bits)
         if test.number is None:
             lanes = self._lanes(self.numbers)
             sign = minimum(1, maximum(-1, self._scalar(test.bound)))
@@ -97,6 +102,18 @@ class _Tests:
             bound = self._scalar(test.bound - test.number.rest)
         compare = CompareWithScalar(dst=bits, src=lanes, scalar=bound, mode=_MODES[test.op], where=where)
         return [*made, compare]
+
+    def _test_element(self, test: KeyTest, number: KeyNumber, element: Load, bits: Region) -> list[Statement]:
+        """``x <op> bound`` as ``x - bound <op> 0``: the difference of integers has the right sign in fp32."""
+        where, negative = self.node.where, number.slope < 0
+        shift = self._scalar(test.bound - number.rest if negative else number.rest - test.bound)
+        loaded = next(each for each in self.elements if each.element.same(element))
+        lanes = self._lanes(self.numbers)
+        mode = _MODES[TURNED[test.op] if negative else test.op]
+        return [
+            *loaded.shifted(self.context, shift, lanes, where),
+            CompareWithScalar(dst=bits, src=lanes, scalar=Const(0), mode=mode, where=where),
+        ]
 
     def _number(self, number: KeyNumber) -> tuple[list[Statement], Region]:
         """The part of a number that differs within the tile, and where it is."""
@@ -157,13 +174,16 @@ def _reciprocal(divisor: Expr) -> Expr:
 def _lower(context: Context, node: nodes.Replace) -> Modifier:
     visible = _conditions(node, known_numbers(context)).visible(_condition(node))
     condition = visible.tests[0] if len(visible.tests) == 1 else Joined(visible.tests, every=True)
-    tests = _tests(context, node, condition)
     each_row = _differs_by_row(context, condition)
+    tests = _tests(context, node, condition)
+    of_rows = [each for each in tests.elements if each.of_rows]
+    of_tiles = [each for each in tests.elements if not each.of_rows]
     score = vector_buffers(context).score
     bounded = visible.interval.begin is not None or visible.interval.end is not None
 
     def prepare(context: Context) -> list[Statement]:
-        return [tests.number_places(), *([] if each_row else tests.holding(condition))]
+        kept = [each.keep(node.where) for each in of_tiles]
+        return [tests.number_places(), *kept, *([] if each_row else tests.holding(condition))]
 
     def row(row: Expr) -> Statement:
         lanes = whole(score, row * context.tile_keys, round_up(KEYS, REPEAT_LANES))
@@ -177,7 +197,19 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
 
     return Modifier(
         title=f"score = {node.value:g} where a test of its indices hides the key  ({node.where})",
-        scratch=(tests.places, tests.numbers, tests.quotients, *tests.bits),
+        source=", ".join(str(each.element) for each in tests.elements),
+        tile_loads=tuple(each.loaded for each in of_tiles),
+        row_loads=tuple(each.loaded for each in of_rows),
+        scratch=(
+            tests.places,
+            tests.numbers,
+            tests.quotients,
+            *tests.bits,
+            *(each.kept for each in of_tiles),
+            *(each.scratch for each in tests.elements),
+        ),
+        load_tile=lambda context: [each.load_tile(context, node.where) for each in of_tiles],
+        load_rows=lambda context: [each.load_rows(context, node.where) for each in of_rows],
         prepare_tile=prepare,
         apply=apply,
     )
@@ -202,7 +234,20 @@ def _tests(context: Context, node: nodes.Replace, condition: Condition) -> _Test
         numbers=lanes("keyTestNumbers", "what a test compares, of each key"),
         quotients=lanes("keyTestQuotients", "quotients of the numbers, on the way to remainders"),
         bits=tuple(bits(depth) for depth in range(_depth(condition) + 1)),
+        elements=tuple(
+            key_elements(context, element, f"keyTest{number}Elements{place}", node.where)
+            for place, element in enumerate(dict.fromkeys(_elements(condition)))
+        ),
     )
+
+
+def _elements(condition: Condition) -> Iterator[Load]:
+    """The elements of tensors that tests read at keys."""
+    if isinstance(condition, Joined):
+        for part in condition.parts:
+            yield from _elements(part)
+    elif condition.number is not None and condition.number.element is not None:
+        yield condition.number.element
 
 
 def _depth(condition: Condition) -> int:
@@ -227,6 +272,8 @@ def _scalars(condition: Condition) -> Iterator[Expr]:
     yield condition.bound
     if condition.number is not None:
         yield condition.number.rest
+        if condition.number.element is not None:
+            yield condition.number.element.index
         yield from (step.carried for step in condition.number.steps if isinstance(step, Division))
 
 

@@ -16,6 +16,8 @@ from attndsl.tile.instructions import LaneNumbers, WithScalar
 from attndsl.tile.statements import Statement
 
 KEY = Symbol("j")
+ROW = Symbol("row")
+"""The running row of a loop over the rows of a step, as rows/row_space.py counts them."""
 
 
 def key_numbers(context: Context) -> Buffer:

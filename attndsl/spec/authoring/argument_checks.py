@@ -71,6 +71,18 @@ def check_expression(argument: str, value: object) -> Expr:
     return expr
 
 
+def check_index(value: object) -> Expr:
+    """An index of an element: an integer, or an expression.
+
+    Raises:
+        AuthorArgumentError: it is neither.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | Expr):
+        needed = "an integer or a symbolic expression, such as attend.BATCH or attend.KEY"
+        raise wrong("an index", value, needed)
+    return scalar("an index", value)
+
+
 def scalar(argument: str, value: object) -> Expr:
     """A number or an expression as an expression of legal extent.
 

@@ -193,17 +193,17 @@ def leading(tensor: Value, count: Expr) -> Value:
     """The first ``count`` channels of keys as values: latent attention keeps both in one tensor."""
     source = node_of("tensor", tensor)
     axes = tuple("E" if axis == "D" else axis for axis in tensor.axes)
-    check_expression("count", count)
-    return Value(Leading(source=source, count=count, axes=axes, where=author_line()))
+    channels = check_expression("count", count)
+    return Value(Leading(source=source, count=channels, axes=axes, where=author_line()))
 
 
 def take(tensor: Value, axis: str, index: Expr) -> Value:
     """Entry ``index`` of one axis, such as the layer Y of a cache."""
     source = node_of("tensor", tensor)
     check_text("axis", axis)
-    check_expression("index", index)
+    entry = check_expression("index", index)
     axes = tuple(each for each in tensor.axes if each != axis)
-    return Value(Take(source=source, axis=axis, index=index, axes=axes, where=author_line()))
+    return Value(Take(source=source, axis=axis, index=entry, axes=axes, where=author_line()))
 
 
 def merge(*parts: Value) -> Value:
@@ -212,7 +212,9 @@ def merge(*parts: Value) -> Value:
     The log-sum-exp merge: each part weighs as much as the sum of exponentials behind it.
     """
     nodes = tuple(node_of("a part", part) for part in parts)
-    axes = parts[0].axes if parts else ()
+    if not parts:
+        raise GraphError("attend.merge needs at least one part, softmax(s) @ values", author_line())
+    axes = parts[0].axes
     return Value(LogSumExpMerge(parts=nodes, axes=axes, where=author_line()))
 
 
@@ -280,9 +282,9 @@ def condition(condition: Expr) -> Value:
 
 def index(value: Expr) -> Value:
     """A number computed from ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, such as ``QUERY - KEY``."""
-    check_expression("an index", value)
-    used = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in value.symbols())
-    return Value(Scalar(value=value, axes=used, where=author_line()))
+    number = check_expression("an index", value)
+    used = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in number.symbols())
+    return Value(Scalar(value=number, axes=used, where=author_line()))
 
 
 def requantize(probabilities: Value, block: int, scale: Value | None = None) -> Value:

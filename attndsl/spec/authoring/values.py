@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
+import numpy as np
+
 from attndsl.base.source_location import author_line
 from attndsl.expr import (
     Compare,
@@ -55,10 +57,18 @@ from attndsl.graph.nodes import (
     WeightedSum,
     WindowSum,
 )
-from attndsl.spec.authoring.argument_checks import check_condition, check_expression, scalar, wrong
-from attndsl.spec.contract.arguments import TensorSpec
+from attndsl.spec.authoring.argument_checks import (
+    check_condition,
+    check_expression,
+    check_index,
+    scalar,
+    wrong,
+)
+from attndsl.spec.contract.arguments import FLOATS, TensorSpec
 from attndsl.spec.errors import GraphError, SpecError
 
+_MOST_FACTORS = 4
+"""The highest power that is written out as a product."""
 Operand: TypeAlias = "Value | Expr | int | float"
 
 
@@ -131,6 +141,33 @@ class Value(TakesScalars):
 
     __ror__ = __or__
 
+    def __pow__(self, exponent: object) -> Value:
+        if exponent == 0.5:
+            return elementwise("sqrt", self)
+        if type(exponent) is not int or not 1 <= exponent <= _MOST_FACTORS:
+            raise GraphError(
+                f"'**' of values takes 0.5 or a whole number from 1 to {_MOST_FACTORS}, got {exponent!r}; "
+                "write attend.exp(attend.log(x) * power) for others",
+                author_line(),
+            )
+        found = self
+        for _ in range(exponent - 1):
+            found = found * self
+        return found
+
+    def __lt__(self, other: object) -> Any:
+        raise self._compared()
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def _compared(self) -> GraphError:
+        name = self.node.name if isinstance(self.node, Input) else "x"
+        return GraphError(
+            f"whole tensors and values are not compared: compare elements in a condition on indices, as in "
+            f"{name}[b, j] > 0 with b, j = attend.BATCH, attend.KEY, or pass a mask",
+            author_line(),
+        )
+
     def __matmul__(self, values: Value) -> Value:
         """The weighted sum of value rows over the keys, axes (B, N, Q, E); (S, N, E) of packed queries."""
         where = author_line()
@@ -168,6 +205,9 @@ class Value(TakesScalars):
     def cast(self, dtype: str | TensorValue) -> Value:
         """This value rounded to ``dtype`` or to that of an argument, half to even."""
         name = dtype.spec.name if isinstance(dtype, TensorValue) else dtype
+        if not isinstance(dtype, TensorValue) and name not in FLOATS:
+            known = ", ".join(sorted(FLOATS))
+            raise wrong("the dtype of cast", dtype, f"an input that has it, or one of {known}")
         return Value(Cast(source=self.node, dtype=name, axes=self.axes, where=author_line()))
 
     def part(self, index: int) -> Value:
@@ -265,10 +305,14 @@ class TensorValue(Value):
 
     def __eq__(self, other: object) -> Any:
         """``mask == 0``: true where it is zero; anything else is compared by identity."""
+        if not _is_zero(other) and isinstance(other, int | float | Expr):
+            raise self._compared()
         return ~self if _is_zero(other) else NotImplemented
 
     def __ne__(self, other: object) -> Any:
         """``mask != 0``: the mask itself."""
+        if not _is_zero(other) and isinstance(other, int | float | Expr):
+            raise self._compared()
         return Value(self.node) if _is_zero(other) else NotImplemented
 
     __hash__ = object.__hash__
@@ -315,7 +359,7 @@ class TensorValue(Value):
         One expression for each dimension of the layout of an ``indexed`` argument; nothing where a call
         leaves the argument out.
         """
-        parts = tuple(scalar("an index", each) for each in index)
+        parts = tuple(check_index(each) for each in index)
         used = frozenset().union(*(part.symbols() for part in parts))
         axes = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in used)
         return Value(Lookup(source=self.node, index=parts, axes=axes, where=author_line()))
@@ -335,12 +379,12 @@ class TensorValue(Value):
         indices = index if isinstance(index, tuple) else (index,)
         layouts = tuple(self.spec.layouts.values())
         if len(indices) == 1:
-            return Load(self.spec.name, scalar("an index", indices[0]))
+            return Load(self.spec.name, check_index(indices[0]))
         if len(layouts) != 1 or layouts[0].rank != len(indices):
             raise SpecError(f"'{self.spec.name}' does not have {len(indices)} dimensions", author_line())
         flat: Expr = Const(0)
         for position, extent in zip(indices, layouts[0].shape(), strict=True):
-            flat = flat * extent + scalar("an index", position)
+            flat = flat * extent + check_index(position)
         return Load(self.spec.name, flat)
 
 
@@ -352,6 +396,13 @@ def _is_zero(value: object) -> bool:
 def elementwise(op: str, *operands: Operand) -> Value:
     """The named elementwise operation, broadcast over axes by name."""
     where = author_line()
+    if not any(isinstance(operand, Value) for operand in operands):
+        raise wrong(
+            f"an operand of attend.{op}",
+            operands[0],
+            "a value of the computation; numbers are computed before, or passed as parameters "
+            "(attndsl.spec has maximum and minimum of numbers)",
+        )
     nodes = tuple(as_node(operand) for operand in operands)
     axes = merge_axes(*(getattr(node, "axes", ()) for node in nodes))
     return Value(Elementwise(op=op, inputs=nodes, axes=axes, where=where))
@@ -413,7 +464,7 @@ def as_node(operand: object) -> Node:
     """The node of a value, or a scalar node for a number or a symbolic scalar."""
     if isinstance(operand, Value):
         return operand.node
-    if isinstance(operand, Expr | int | float):
+    if isinstance(operand, Expr | int | float | np.generic):
         return Scalar(value=scalar("an operand", operand), where=author_line())
     raise GraphError(f"a value, a parameter or a number is needed here, got {operand!r}", author_line())
 

@@ -2,7 +2,7 @@
 
 from attndsl.tile.instructions.base import Instruction, Machine, Names
 from attndsl.tile.instructions.cube import Fixpipe, LoadFractals, LoadNz, Mmad
-from attndsl.tile.instructions.data_copy import LoadRows, StoreRows
+from attndsl.tile.instructions.data_copy import LoadBlocks, LoadRows, StoreRows
 from attndsl.tile.instructions.gather import CopyLanes, Gather, LaneNumbers
 from attndsl.tile.instructions.masks import (
     Bitwise,
@@ -19,6 +19,7 @@ from attndsl.tile.instructions.vector import (
     BlockReduce,
     BroadcastRows,
     Convert,
+    ConvertToNz,
     Fill,
     FillLanes,
     RowReduce,
@@ -36,6 +37,7 @@ __all__ = [
     "CompareLanes",
     "CompareWithScalar",
     "Convert",
+    "ConvertToNz",
     "CopyLanes",
     "Fill",
     "FillInterval",
@@ -44,6 +46,7 @@ __all__ = [
     "Gather",
     "Instruction",
     "LaneNumbers",
+    "LoadBlocks",
     "LoadFractals",
     "LoadNz",
     "LoadRows",

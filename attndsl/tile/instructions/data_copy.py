@@ -1,4 +1,4 @@
-"""Copies between global memory and the unified buffer (DataCopyPad).
+"""Copies of rows between global memory and the unified buffer (DataCopyPad), and to L1 (DataCopy).
 
 Limits follow the API reference of asc-devkit: blockCount <= 4095, gaps on the GM side in bytes, on the
 UB side in 32-byte blocks; each row starts on a block in UB.
@@ -7,31 +7,37 @@ UB side in 32-byte blocks; each row starts on a block in UB.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from attndsl.expr import Const, round_up
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
+    Indices,
     Instruction,
     Machine,
     Names,
     gm_view,
     is_one,
+    row_elements,
     view,
 )
-from attndsl.tile.instructions.limits import Finding, at_most_rule, multiple_rule, space_rule
+from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 from attndsl.tile.instructions.units import block_elements
 
+_MOST_BLOCKS = 65535
+"""Blocks of a row, and between rows, of DataCopy: 16 bits (asc-devkit, DataCopyParams)."""
 
-def _sizes(names: Names, local: Region, remote: GlobalRegion) -> str:
-    """Rows, columns, and the pitches in global memory and in the unified buffer; of one row its columns.
+
+def _sizes(names: Names, local: Region, remote: GlobalRegion, *, short: bool = True) -> str:
+    """Rows, columns, and the pitches in global memory and in the unified buffer; ``short``: of one row
+    its columns alone.
 
     Rows without a pitch follow each other, each on a block of its own in the unified buffer.
     """
     rows, columns = local.rows, local.cols
-    if is_one(rows):
+    if short and is_one(rows):
         return names.expr(columns)
     in_gm = columns if is_one(remote.rows) or remote.pitch.same(Const(0)) else remote.pitch
     block = block_elements(local.buffer.dtype)
@@ -50,17 +56,76 @@ def _copy_limits(local: Region, remote: GlobalRegion, architecture: Architecture
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LoadRows(Instruction):
-    """Rows from global memory to the unified buffer; pad lanes up to the next block hold garbage."""
+    """Rows from global memory to the unified buffer.
+
+    Pad lanes up to the next block hold garbage, or with ``zero_tail`` zeros.
+    """
 
     api: ClassVar[str] = "DataCopyPad"
     pipe: ClassVar[Pipe] = Pipe.MTE2
     core: ClassVar[Core] = Core.AIV
     dst: Region
     src: GlobalRegion
+    zero_tail: bool = False
 
     @property
     def cost_key(self) -> str:
         return "LoadUB"
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return ()
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return (self.dst.buffer,)
+
+    def gm_reads(self) -> tuple[GlobalTensor, ...]:
+        return (self.src.tensor,)
+
+    def run(self, machine: Machine) -> None:
+        if self.zero_tail:
+            view(machine, self._with_tail())[...] = 0
+        view(machine, self.dst)[...] = gm_view(machine, self.src)
+
+    def touched(self, machine: Machine) -> Iterator[tuple[Buffer, Indices]]:
+        yield self.dst.buffer, row_elements(machine, self._with_tail() if self.zero_tail else self.dst)
+
+    def _with_tail(self) -> Region:
+        """The destination with its pad lanes."""
+        return replace(self.dst, cols=round_up(self.dst.cols, block_elements(self.dst.buffer.dtype)))
+
+    def text(self, names: Names) -> str:
+        local = names.local(self.dst.buffer, self.dst.offset)
+        remote = names.gm(self.src.tensor, self.src.offset)
+        call = "LoadRow" if is_one(self.dst.rows) else "LoadRows"
+        if self.zero_tail:
+            sizes = _sizes(names, self.dst, self.src, short=False)
+            return f"LoadRowsWithZeros({local}, {remote}, {sizes});"
+        return f"{call}({local}, {remote}, {_sizes(names, self.dst, self.src)});"
+
+    def units(self, machine: Machine) -> float:
+        count = machine.value(self.dst.rows) * machine.value(self.dst.cols)
+        return float(count * item_bytes(self.dst.buffer.dtype))
+
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from _copy_limits(self.dst, self.src, architecture)
+
+    def describe(self) -> str:
+        return f"{self.dst} <- {self.src}" + (" zero tail" if self.zero_tail else "")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LoadBlocks(Instruction):
+    """Rows of whole 32-byte blocks from global memory to L1, as they are: an Nz image by its groups."""
+
+    api: ClassVar[str] = "DataCopy"
+    pipe: ClassVar[Pipe] = Pipe.MTE2
+    core: ClassVar[Core] = Core.AIC
+    dst: Region
+    src: GlobalRegion
+
+    @property
+    def cost_key(self) -> str:
+        return "LoadL1"
 
     def reads(self) -> tuple[Buffer, ...]:
         return ()
@@ -77,15 +142,23 @@ class LoadRows(Instruction):
     def text(self, names: Names) -> str:
         local = names.local(self.dst.buffer, self.dst.offset)
         remote = names.gm(self.src.tensor, self.src.offset)
-        call = "LoadRow" if is_one(self.dst.rows) else "LoadRows"
-        return f"{call}({local}, {remote}, {_sizes(names, self.dst, self.src)});"
+        sizes = (self.dst.rows, self.dst.cols, self.src.pitch, self.dst.pitch)
+        return f"LoadBlocks({local}, {remote}, {', '.join(map(names.expr, sizes))});"
 
     def units(self, machine: Machine) -> float:
         count = machine.value(self.dst.rows) * machine.value(self.dst.cols)
         return float(count * item_bytes(self.dst.buffer.dtype))
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
-        yield from _copy_limits(self.dst, self.src, architecture)
+        block, most = block_elements(self.dst.buffer.dtype), architecture.max_copy_blocks
+        yield from space_rule(self.dst, MemorySpace.L1, "destination")
+        yield from dtype_rule(self.dst.buffer.dtype, (self.src.tensor.dtype,), "destination")
+        yield from multiple_rule(self.dst.offset, block, "element offset")
+        yield from at_most_rule(self.dst.rows, most, "number of rows", least=1)
+        for region in (self.dst, self.src):
+            yield from multiple_rule(region.cols, block, "elements a row")
+            yield from multiple_rule(region.pitch, block, "row pitch")
+            yield from at_most_rule(region.pitch // block, _MOST_BLOCKS, "row pitch in blocks", least=1)
 
     def describe(self) -> str:
         return f"{self.dst} <- {self.src}"

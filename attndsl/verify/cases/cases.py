@@ -1,8 +1,8 @@
 """Cases: legal calls of an operator, an endless deterministic stream that covers pairs of values first.
 
 Case number ``i`` of a seed is the same however many cases are asked for. Each new case is the one, of a few
-legal candidates, that covers most pairs of values not covered before (AETG, Cohen et al. 1997). What has come
-in none of the first cases is then asked for by name, so that few cases have every feature. The modes of
+legal candidates, that covers most pairs of values not covered before (AETG, Cohen et al. 1997). What mattered
+in none of the first cases is then asked for by name, so that few cases check every feature. The modes of
 an operator, which are operators of their own, take turns. Kernels cost seconds to compile, so their number
 grows slower than that of the cases: beyond an allowance a case reuses a specialization and varies
 everything else.
@@ -24,6 +24,7 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case, head_variable, kernel_key, kernel_variables
+from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
@@ -37,6 +38,10 @@ _ATTEMPTS = 15
 _PINNED = 5
 """Attempts with the work that it is the case's turn to have."""
 _PAIR_TRIES = 2
+_LOOKED_AT = 12
+"""Cases of a mode with a feature in which it is looked for whether it matters: some never do."""
+_ASKED = 2
+"""Cases that are made for one feature at most."""
 _OVERDUE = 16
 """Cases of a mode after which a feature that none of them has is asked for: half of a third of 96."""
 _FEATURE_WALKS = 8
@@ -120,7 +125,12 @@ class _Member:
         self._head = head_variable(space)
         self._tries: collections.Counter[tuple[Any, ...]] = collections.Counter()
         self._seen: set[str] = set()
+        # those that mattered in a case
+        self._looked_at: collections.Counter[str] = collections.Counter()
+        self._asked: collections.Counter[str] = collections.Counter()
         self._missing: dict[str, dict[str, Any]] | None = None
+        self._wish = ""
+        """The feature that was asked for last."""
 
     def prepare(self) -> None:
         """Find out which optional tensors no legal call passes."""
@@ -146,7 +156,7 @@ class _Member:
         wanted = self._wanted[turn % len(self._wanted)] if self._wanted else None
         for attempt in range(_ATTEMPTS):
             candidates = list(self._candidates(rng, turn, attempt))
-            for _, _, assignment in sorted(candidates, key=lambda item: (-item[0], item[1])):
+            for score, _, assignment in sorted(candidates, key=lambda item: (-item[0], item[1])):
                 integers = Integers(self.space, assignment, rng).solve()
                 if integers is None:
                     continue
@@ -161,13 +171,28 @@ class _Member:
                     continue  # lengths made a tensor that follows from them larger than sizes alone tell
                 if wanted is not None and not wanted.takes(call):
                     continue
+                mattering = self._mattering(case, call)
+                if score == _FIRST and self._wish not in mattering and attempt < _PINNED:
+                    continue  # it has the feature that was asked for, in vain
                 self._covered |= _pairs(self.space.canonical(assignment))
-                self._seen |= declared_features(call)
+                self._seen |= mattering
+                self._looked_at.update(declared_features(call))
+                if score == _FIRST:
+                    self._asked[self._wish] += 1
                 key = kernel_key(self.space, assignment)
                 self._kernels[key] = self._kernels.get(key, 0) + 1
                 return case
         of = wanted.name if wanted is not None else self.space.operator.name
         raise RuntimeError(f"no legal case of {of} was found")
+
+    def _mattering(self, case: Case, call: Call) -> frozenset[str]:
+        """The features of a case that matter in it, of those that have in none so far."""
+        new = {
+            each
+            for each in declared_features(call) - self._seen
+            if self._looked_at[each] < _LOOKED_AT or each == self._wish
+        }
+        return effective_features(case.call(), new) if new else frozenset()
 
     def _candidates(
         self, rng: np.random.Generator, turn: int, attempt: int
@@ -214,20 +239,25 @@ class _Member:
         return workload if attempt < _PINNED else workload.split()[-1] if attempt < 2 * _PINNED else ""
 
     def _overdue(self, rng: np.random.Generator, workload: str) -> Assignment | None:
-        """An assignment with a feature that no case has, of those that legal calls have. No allowance of
-        kernels is asked: a feature without a case would be one that nothing has checked."""
+        """An assignment with a feature that matters in no case, of those that legal calls have. No allowance
+        of kernels is asked: a feature without a case would be one that nothing has checked."""
         if self._missing is None:
             known = possible_features(self.space)
             self._missing = {name: known[name] for name in sorted(known.keys() - self._seen)}
             for name, feature in list(self._missing.items()):
                 if solve(self.space, rng, {**feature, WORKLOAD: "any"}, walks=_FEATURE_WALKS) is None:
                     del self._missing[name]
-        names = [name for name in self._missing if name not in self._seen]
+        names = [
+            name
+            for name in self._missing
+            if name not in self._seen and self._asked[name] < _ASKED and self._looked_at[name] < _LOOKED_AT
+        ]
         for pick in rng.permutation(len(names)):
             pins: dict[str, Any] = {**self._missing[names[int(pick)]], **self._never}
             if workload:
                 pins[WORKLOAD] = workload
             if (found := solve(self.space, rng, pins)) is not None:
+                self._wish = names[int(pick)]
                 return found
         return None
 

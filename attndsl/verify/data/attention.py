@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +20,10 @@ from attndsl.verify.data import probes
 from attndsl.verify.data.draws import Draws
 from attndsl.verify.data.row_locations import RowLocations
 from attndsl.verify.space import argument_roles
-from attndsl.verify.space.values import FILL, PROBE, SATURATED
+from attndsl.verify.space.values import FILL, PROBE, SATURATED, SUNK
 
+DEPTH = 160.0
+"""How far below zero all scores of the sunk inputs are: the exponential of any is 0 in float32."""
 SPREAD = 1000.0
 """Largest score of the extreme inputs: softmax saturates."""
 _FLOAT32 = np.dtype(np.float32)
@@ -162,16 +165,18 @@ class AttentionFiller:
                     self.is_value[others] = True
                     if kind == SATURATED:
                         self._spotlights(places, codes[b], k)
-                    elif kind == "ramp":
+                    elif kind in ("ramp", SUNK):
                         along = np.linspace(0, 1, len(places))[:: int(slope)]
+                        along = along if kind == "ramp" else along / 8.0 - 1.0
                         code = codes[b, k * self._group]
                         locations.content[places] = 0.1 * locations.content[places] + code * along[:, None]
         group = self._group
         if kind == SATURATED:
             query = np.repeat(codes[:, :, None], s["Q"], axis=2) * np.clip(SPREAD / reach, 2**-14, 2**14)
-        elif kind == "ramp":
+        elif kind in ("ramp", SUNK):
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
-            query = 0.1 * query + code * min(30.0 / reach, 1e4)
+            steep = 30.0 if kind == "ramp" else math.copysign(DEPTH, self.factor)
+            query = 0.1 * query + code * min(max(steep / reach, -1e4), 1e4)
         elif kind == "tiny":
             locations.content[self.is_value] *= 2.0**-12
         locations.content[~locations.written] = np.nan if rng.random() < 0.5 else 1000.0

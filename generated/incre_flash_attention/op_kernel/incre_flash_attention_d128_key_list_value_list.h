@@ -3,7 +3,7 @@
  * Attention of one new query token a batch row over its cached keys and values.
  *
  * Contract: mindspore.ops.incre_flash_attention
- * Specialised on
+ * Specialized on
  *   dtype T of query, key, value, attention_out: float16 or bfloat16
  *   head size D from 113 to 128
  *   split(key) = true
@@ -12,13 +12,13 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t of an item, the cube running ahead:
- *   AIC  ScoreTile     tile t              raises kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, raises kOutRingReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronization.
  */
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_D128_KEY_LIST_VALUE_LIST_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_D128_KEY_LIST_VALUE_LIST_H
@@ -66,7 +66,9 @@ constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 // V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kLeavingMaxReady = 3;
 
-// Cross-core flags.
+// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
+// the
+// order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -394,15 +396,20 @@ private:
     // Initializes the maxima and sums of the rows.
     __aicore__ inline void StartRows(int64_t rows)
     {
-        PipeBarrier<PIPE_V>();
-        Duplicate(rowMax_, float(kLowest), rows);
-        Duplicate(rowSum_, float(0), rows);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_, float(kLowest), rows);
+            Duplicate(rowSum_, float(0), rows);
+        }
     }
 
     // Initializes the weighted sums of the rows.
     __aicore__ inline void StartSums(int64_t rows)
     {
-        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
@@ -518,7 +525,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or stored as a partial of their key split.
+    // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t firstHead,
         int64_t rowBegin, int64_t rows)
     {

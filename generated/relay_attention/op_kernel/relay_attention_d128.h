@@ -3,7 +3,7 @@
  * Attention of one new query token a batch row over its own keys and those of its share group.
  *
  * Contract: ATB RelayAttentionOperation
- * Specialised on
+ * Specialized on
  *   dtype T of query, key, value, keyShare, valueShare, attentionMask, out: float16 or bfloat16
  *   head size D from 113 to 128
  * Batch, heads, lengths and strides are run-time values.
@@ -11,20 +11,20 @@
  *
  * Step t of an item, the cube running ahead:
  *   over key:
- *   AIC  ScoreTile     tile t              raises kScoreRingKeyReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyReady, raises kProbRingKeyReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyReady, raises kOutRingKeyReady
+ *   AIC  ScoreTile     tile t              sets kScoreRingKeyReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyReady, sets kProbRingKeyReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyReady, sets kOutRingKeyReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingKeyReady
  *   over keyShare:
- *   AIC  ScoreTile     tile t              raises kScoreRingKeyShareReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyShareReady, raises
+ *   AIC  ScoreTile     tile t              sets kScoreRingKeyShareReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyShareReady, sets
  *   kProbRingKeyShareReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyShareReady, raises
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyShareReady, sets
  *   kOutRingKeyShareReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingKeyShareReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronization.
  */
 #ifndef ATTNDSL_RELAY_ATTENTION_D128_H
 #define ATTNDSL_RELAY_ATTENTION_D128_H
@@ -72,7 +72,9 @@ constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kLeavingMaxReady = 1;
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
 
-// Cross-core flags.
+// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
+// the
+// order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingKeyReady = 0;
 constexpr uint16_t kProbRingKeyReady = 1;
 constexpr uint16_t kOutRingKeyReady = 2;
@@ -304,8 +306,8 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            StartRowsKey(rows);
-            StartSumsKey(rows);
+            StartRows(rows);
+            StartSums(rows);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -352,8 +354,8 @@ private:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            StartRowsKeyShare(rows);
-            StartSumsKeyShare(rows);
+            StartRows(rows);
+            StartSums(rows);
             for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -564,17 +566,22 @@ private:
 
     // Vector stages
     // Initializes the maxima and sums of the rows.
-    __aicore__ inline void StartRowsKey(int64_t rows)
+    __aicore__ inline void StartRows(int64_t rows)
     {
-        PipeBarrier<PIPE_V>();
-        Duplicate(rowMax_, float(kLowest), rows);
-        Duplicate(rowSum_, float(0), rows);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_, float(kLowest), rows);
+            Duplicate(rowSum_, float(0), rows);
+        }
     }
 
     // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSumsKey(int64_t rows)
+    __aicore__ inline void StartSums(int64_t rows)
     {
-        Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
@@ -713,25 +720,6 @@ private:
                 kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             leavingMaxSlot_ ^= 1;
-        }
-    }
-
-    // Initializes the maxima and sums of the rows.
-    __aicore__ inline void StartRowsKeyShare(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_, float(kLowest), rows);
-            Duplicate(rowSum_, float(0), rows);
-        }
-    }
-
-    // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSumsKeyShare(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
         }
     }
 

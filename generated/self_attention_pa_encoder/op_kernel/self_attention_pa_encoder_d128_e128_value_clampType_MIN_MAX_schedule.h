@@ -8,14 +8,15 @@
 
 namespace self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX {
 
-// Fixed by the device and by what the kernel is specialised on.
+// Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
-constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
+// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
 constexpr int64_t kMaxRows = 256;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
@@ -41,9 +42,9 @@ static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
 static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
-static_assert(kMaxRows > 128, "a task has several bands of rows");
+static_assert(kMaxRows > kRowsPerBand, "a task has several bands of rows");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kFoldedLanes <= kRepeatLanes, "the reduction of a tile has as many levels");
+static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
@@ -90,13 +91,13 @@ constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kValueL1Slot = kTileKeys * kPaddedValueSize * 2,  // values of a key tile, Nz
-    kProbL1Slot = 128 * kProbPiece * 2;  // 2 slots: probabilities of a band of rows, Nz
+    kProbL1Slot = kRowsPerBand * kProbPiece * 2;  // 2 slots: probabilities of a band of rows, Nz
 constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kValueL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1 = kValueL1 + kValueL1Slot,
     kL1End = kProbL1 + 2 * kProbL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
 // L0A
-constexpr uint32_t kLeftL0Slot = 128 * kBaseK * 2;  // 2 slots: left operand, Zz
+constexpr uint32_t kLeftL0Slot = kRowsPerBand * kBaseK * 2;  // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
 // L0B
@@ -107,7 +108,7 @@ static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
-    128 * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
+    kRowsPerBand * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
 constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
 

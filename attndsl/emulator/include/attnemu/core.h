@@ -78,12 +78,17 @@ class Core {
   ScalarCache cache;
   UnitFlags unit_flags;
   CoreTime time;
-  std::array<uint64_t, kPipes> instructions{};  // issued a pipe, without synchronisation
+  std::array<uint64_t, kPipes> instructions{};  // issued a pipe, without synchronization
   double product_steps = 0;                     // of the cube, if no operand had rows or columns that only fill fractals
   uint64_t refused = 0;                         // of them without effect: their operands were wrong
   void* buffers = nullptr;                      // the face's buffer manager
   SourceLine scratch_select{nullptr, 0}, scratch_data{nullptr, 0};
   SourceLine last{"", 0};                       // last thing issued, for crash reports
+  SourceLine before{nullptr, 0};                // the last call in another file: what a helper of a header works for
+  void came_to(const SourceLine& at) {
+    if (at.file != last.file) before = last;
+    last = at;
+  }
   VectorClock published;                        // what its latest data barrier completed; empty: none yet
   std::vector<uint8_t> sparse_indices;          // of the fractals in L0B, see load_sparse
   std::unordered_set<uint64_t> dropped_lines;   // of the scalar cache, by DataCacheCleanAndInvalid of the line

@@ -48,6 +48,7 @@ struct Span {
   SourceLine at;
   double start, cycles;
   bool waiting;
+  SourceLine from;  // the last call in another file before it
 };
 
 // The clock of one core.
@@ -95,6 +96,7 @@ struct Timeline {
   double memory_read = 0, memory_written = 0;  // bytes from and to memory behind L2
   std::map<std::pair<const char*, int>, double> conflicts;  // cycles that UB banks took longer, by file and line
   bool keep_spans = false;
+  int only_block = -1;  // whose spans are kept; -1: all
   std::vector<Span> spans;
   uint64_t dropped = 0;
   static constexpr size_t kMostSpans = 1000000;

@@ -1,0 +1,1 @@
+"""A prediction as one HTML page: timeline, on-chip memories over time, roofline."""

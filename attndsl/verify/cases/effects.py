@@ -1,0 +1,169 @@
+"""Which features of a call matter: the results that are compared would be others without them.
+
+A feature is left out, or another value, layout or table entry is read in its place, on the reference alone.
+If no such run differs from the call's own by more than the tolerance of the comparison, a kernel that ignored
+the feature would pass: the case has it and does not check it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from attndsl.expr.argument_facts import dtype_of, given, layout_of
+from attndsl.graph.nodes import Dequantize
+from attndsl.reference.run import run
+from attndsl.reference.threads import single_threaded_blas
+from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.arguments import ParamSpec
+from attndsl.spec.contract.layout import Array, Layout
+from attndsl.verify.judge.compare import tolerance
+
+_MOST_CHOICES = 3
+"""Other values of a choice that are tried."""
+
+
+def effective_features(call: Call, features: Iterable[str]) -> frozenset[str]:
+    """Those of ``features``, as :func:`attndsl.verify.cases.features.declared_features` names them, that
+    matter in a call. A dtype always does."""
+    asked = frozenset(features)
+    if not asked:
+        return asked
+    with single_threaded_blas():
+        own = _results(call)
+        return frozenset(each for each in asked if _matters(call, each, own))
+
+
+def _matters(call: Call, feature: str, own: list[Array]) -> bool:
+    if feature.startswith("dtype "):
+        return True
+    for other in _alternatives(call, feature):
+        try:
+            found = _results(other)
+        except Exception:  # not a call: sizes do not fit, or what is absent cannot be. It shows nothing
+            continue
+        if _differ(call, own, found):
+            return True
+    return False
+
+
+def _results(call: Call) -> list[Array]:
+    """All results, and arguments that are updated in place, as they are afterwards."""
+    own = replace(
+        call,
+        arrays={name: array.copy() for name, array in call.arrays.items()},
+        lists={name: tuple(entry.copy() for entry in entries) for name, entries in call.lists.items()},
+    )
+    return [*run(own), *(own.arrays[name] for name in sorted(own.graph.updated()) if name in own.arrays)]
+
+
+def _differ(call: Call, own: list[Array], found: list[Array]) -> bool:
+    """Whether one result is another one by more than its tolerance."""
+    if len(own) != len(found):
+        return True
+    keys = max(call.extents.get("T", 1), call.extents.get("U", 0) if "G" in call.extents else 0)
+    dequantized = any(isinstance(node, Dequantize) for node in call.graph.nodes)
+    return any(
+        _is_another(a, b, keys, dequantized=dequantized) for a, b in zip(own, found, strict=True) if a.size
+    )
+
+
+def _is_another(own: Array, found: Array, keys: int, *, dequantized: bool) -> bool:
+    if own.size != found.size or own.dtype != found.dtype:
+        return True
+    if own.dtype.name not in ("float16", "bfloat16", "float32"):
+        return own.tobytes() != found.tobytes()
+    a, b = (each.reshape(-1).astype(np.float64) for each in (own, found))
+    bound = tolerance(own.dtype.name, keys, dequantized=dequantized)
+    with np.errstate(all="ignore"):
+        close = np.abs(a - b) <= bound * np.maximum(1.0, np.abs(a))
+    return not bool((close | (np.isnan(a) & np.isnan(b)) | (a == b)).all())
+
+
+# Other calls ------------------------------------------------------------------------------------------------
+
+
+def _alternatives(call: Call, feature: str) -> Iterator[Call]:
+    """Calls without a feature, or with another value in its place."""
+    operator = call.operator
+    named, value = feature.partition("=")[::2]
+    for param in operator.params:
+        if param.name == named and value:
+            yield from _with_other_choices(call, param)
+    for spec in operator.tensors:
+        if feature == spec.name:
+            yield _without(call, spec.name)
+            yield _with_other_values(call, spec.name)
+        elif feature == f"{spec.name} as a list":
+            yield _with_other_values(call, spec.name)
+        elif feature.startswith(f"{spec.name} as "):
+            others = list(_in_other_layouts(call, spec.name))
+            # where no other layout has as many elements, it must be read at all
+            yield from others or [_with_other_values(call, spec.name)]
+
+
+def _with_other_choices(call: Call, param: ParamSpec) -> Iterator[Call]:
+    own = call.params[param.name]
+    values = [False, True] if param.type is bool else [*dict.fromkeys(param.choices.values())]
+    others = [value for value in values if value != own]
+    for value in others[:_MOST_CHOICES]:
+        yield replace(call, params={**call.params, param.name: value})
+
+
+def _without(call: Call, name: str) -> Call:
+    absent = {given(name).name: False, dtype_of(name).name: None, layout_of(name).name: None}
+    return replace(
+        call,
+        arrays={each: array for each, array in call.arrays.items() if each != name},
+        lists={each: entries for each, entries in call.lists.items() if each != name},
+        layouts={each: key for each, key in call.layouts.items() if each != name},
+        env_extra={**call.env_extra, **absent},
+    )
+
+
+def _with_other_values(call: Call, name: str) -> Call:
+    if name in call.lists:
+        return replace(call, lists={**call.lists, name: tuple(map(_changed, call.lists[name]))})
+    return replace(call, arrays={**call.arrays, name: _changed(call.arrays[name])})
+
+
+def _changed(array: Array) -> Array:
+    """Other values: flags turned over, integers one less where that is none below 0, numbers moved."""
+    if array.dtype.kind == "b":
+        return np.asarray(~array)
+    if array.dtype.kind in "iu":
+        return np.where(array > 0, array - 1, array + 1).astype(array.dtype)
+    with np.errstate(over="ignore"):
+        return np.asarray(1.5 * array.astype(np.float64) + 0.25).astype(array.dtype)
+
+
+def _in_other_layouts(call: Call, name: str) -> Iterator[Call]:
+    """The same memory read in each other layout of as many elements, unless that reads the same."""
+    if name not in call.arrays:
+        return
+    spec, own, array = call.operator.tensor(name), call.layouts[name], call.arrays[name]
+    env = {**call.env(), **call.arrays}
+    steps = _steps(spec.layouts[own], env)
+    for key, layout in spec.layouts.items():
+        try:
+            shape = tuple(int(size.evaluate(env)) for size in layout.shape())
+        except (KeyError, TypeError):
+            continue  # it has sizes that the call does not have
+        if key != own and math.prod(shape) == array.size and _steps(layout, env) != steps:
+            yield replace(
+                call,
+                arrays={**call.arrays, name: array.reshape(shape)},
+                layouts={**call.layouts, name: key},
+                env_extra={**call.env_extra, layout_of(name).name: key},
+            )
+
+
+def _steps(layout: Layout, env: Mapping[str, Any]) -> dict[str, int]:
+    """Elements between neighbours along each axis that has several."""
+    axes = [axis for dim in layout.dims for axis in dim if axis.role is not None and not axis.broadcast]
+    several = {axis.role for axis in axes if int(axis.extent.evaluate(env)) > 1}
+    return {role: int(step.evaluate(env)) for role, step in layout.strides().items() if role in several}
