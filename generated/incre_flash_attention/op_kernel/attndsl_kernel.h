@@ -113,6 +113,21 @@ protected:
             AscendC::DataCopyPadExtParams<Element>());
     }
 
+    // The same, with zeros in the pad lanes.
+    template <typename Element>
+    __aicore__ static inline void LoadRowsWithZeros(const AscendC::LocalTensor<Element> &local,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
+        int64_t globalPitch, int64_t localPitch)
+    {
+        constexpr int64_t kSize = sizeof(Element);
+        constexpr int64_t kBlock = kBlockBytes / kSize;
+        const int64_t pad = RoundUp(columns, kBlock) - columns;
+        AscendC::DataCopyPad(local, global,
+            AscendC::DataCopyExtParams(rows, columns * kSize, (globalPitch - columns) * kSize,
+                (localPitch - columns - pad) / kBlock, 0),
+            AscendC::DataCopyPadExtParams<Element>(true, 0, pad, 0));
+    }
+
     // One row, likewise.
     template <typename Element>
     __aicore__ static inline void LoadRow(const AscendC::LocalTensor<Element> &local,
@@ -146,6 +161,18 @@ protected:
         constexpr int64_t kSize = sizeof(Element);
         AscendC::DataCopyPad(global, local,
             AscendC::DataCopyExtParams(1, columns * kSize, 0, 0, 0));
+    }
+
+    // Rows of whole blocks from global memory to L1, as they are.
+    template <typename Element>
+    __aicore__ static inline void LoadBlocks(const AscendC::LocalTensor<Element> &l1,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
+        int64_t globalPitch, int64_t l1Pitch)
+    {
+        constexpr int64_t kBlock = kBlockBytes / sizeof(Element);
+        AscendC::DataCopy(l1, global,
+            AscendC::DataCopyParams(rows, columns / kBlock, (globalPitch - columns) / kBlock,
+                (l1Pitch - columns) / kBlock));
     }
 
     // A row-major matrix to Nz in L1, in an image of `imageRows` rows. The last column group is

@@ -370,8 +370,10 @@ private:
                         // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and
                         // L0B
                         WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                        LoadNz(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kPaddedHeadSize], cols,
-                            tiling_.headDim, kPaddedHeadSize, RoundUp(cols, kFractal));
+                        LoadBlocks(keyL1,
+                            keyRingGm_[slot * kTileKeys * kPaddedHeadSize + n0 * kFractal],
+                            CeilDiv(tiling_.headDim, kFractal), cols * kFractal,
+                            kTileKeys * kFractal, RoundUp(cols, kFractal) * kFractal);
                         SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                         {
                             auto rightL0 = View<half>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
@@ -425,8 +427,10 @@ private:
                     auto valueL1 = View<half>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    LoadNz(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], depth,
-                        tiling_.headDim, kPaddedHeadSize, RoundUp(depth, kFractal));
+                    LoadBlocks(valueL1,
+                        valueRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal],
+                        CeilDiv(tiling_.headDim, kFractal), depth * kFractal, kTileKeys * kFractal,
+                        RoundUp(depth, kFractal) * kFractal);
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
@@ -586,16 +590,18 @@ private:
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
-            LoadRows(int8Rows, keyGm_[keyTile + k0 * tiling_.keyStrideT], count, tiling_.headDim,
-                tiling_.keyStrideT, 128);
+            LoadRowsWithZeros(int8Rows, keyGm_[keyTile + k0 * tiling_.keyStrideT], count,
+                tiling_.headDim, tiling_.keyStrideT, 128);
             SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
             {
                 auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
-                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, count * 128);
+                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
+                    UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
                 SetAndWaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
-                StoreRows(keyRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows, count,
-                    tiling_.headDim, kPaddedHeadSize, 128);
+                StoreRows(keyRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal], wideRows,
+                    kPaddedHeadSize / kFractal, count * kFractal, kTileKeys * kFractal,
+                    (kRowsPerWidening + 1) * kFractal);
                 SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 wideRowsSlot_ ^= 1;
             }
@@ -718,16 +724,18 @@ private:
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
-            LoadRows(int8Rows, valueGm_[valueTile + k0 * tiling_.valueStrideT], count,
+            LoadRowsWithZeros(int8Rows, valueGm_[valueTile + k0 * tiling_.valueStrideT], count,
                 tiling_.headDim, tiling_.valueStrideT, 128);
             SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
             {
                 auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
-                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, count * 128);
+                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
+                    UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
                 SetAndWaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
-                StoreRows(valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows, count,
-                    tiling_.headDim, kPaddedHeadSize, 128);
+                StoreRows(valueRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal],
+                    wideRows, kPaddedHeadSize / kFractal, count * kFractal, kTileKeys * kFractal,
+                    (kRowsPerWidening + 1) * kFractal);
                 SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 wideRowsSlot_ ^= 1;
             }
