@@ -44,6 +44,8 @@ _KEPT = 24
 """Cases whose golden results a process keeps."""
 
 
+RUNTIME_HEADER = "op_kernel/attndsl_kernel.h"
+"""What all kernels of a project rest on."""
 _COUNTED = f"#include <cstdint>\nnamespace attnemu {{ inline uint8_t reached[{MOST_STATEMENTS}]; }}\n"
 _SYMBOL = "_ZN7attnemu7reachedE"
 """What an instrumented plan notes the statements in that run, and its name in the library."""
@@ -199,7 +201,9 @@ class Bench:
             NotGenerated: there are no cases.
         """
         texts, plan_file = dict(self.files.files), self.files.plan
-        texts[self.files.header], _ = instrument(texts[self.files.header])
+        texts[self.files.header], own = instrument(texts[self.files.header])
+        if RUNTIME_HEADER in texts:
+            texts[RUNTIME_HEADER], _ = instrument(texts[RUNTIME_HEADER], len(own))
         texts[plan_file] = _COUNTED + instrument(texts[plan_file])[0]
         folder = self.folder(texts)
         kernel = emulator.build(folder / self.entry_file, entry=self._names.kernel)
@@ -221,7 +225,11 @@ class Bench:
                 raise KernelFails(self.files.kernel, case.number, result.message)
             seconds = time.monotonic() - begun
             planned = frozenset(int(each) for each in np.flatnonzero(np.frombuffer(bytes(marks), np.uint8)))
-            reached = {self.files.header: frozenset(reports[0].reached), plan_file: planned}
+            reached = {
+                self.files.header: frozenset(each for each in reports[0].reached if each < len(own)),
+                RUNTIME_HEADER: frozenset(each - len(own) for each in reports[0].reached if each >= len(own)),
+                plan_file: planned,
+            }
             found.append(Trial(data=data, seconds=seconds, reached=reached))
         return tuple(sorted(found, key=lambda each: each.seconds))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from attndsl.mutate.source_model import SourceModel, Span
+from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.source_model import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +18,11 @@ class Defect:
     after: str
 
 
-Rule = Callable[[SourceModel], Iterable[Defect]]
+Rule = Callable[[EmittedText], Iterable[Defect]]
 """All defects of some class that a text has a place for."""
 
 
-def defects_of(source: SourceModel, rules: Iterable[Rule]) -> Iterator[Defect]:
+def defects_of(source: EmittedText, rules: Iterable[Rule]) -> Iterator[Defect]:
     """The defects of several rules that change the text, in the order of their places, each once."""
     found = {
         (each.span.start, each.span.end, each.after): each

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from attndsl.mutate.defects import Defect, Rule, dropped
-from attndsl.mutate.source_model import CallText, SourceModel, Span, StatementText
+from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.source_model import CallText, Span, StatementText
 
 DROPPED_EVENT, SWAPPED_EVENT, MISNUMBERED_EVENT = "dropped event", "swapped event", "misnumbered event"
 WRONG_PIPE, DROPPED_CROSS_FLAG, MISSING_BARRIER = "wrong pipe", "dropped cross-core flag", "missing barrier"
@@ -18,7 +19,7 @@ _CROSS = re.compile(r"CrossCore(?:Set|Wait)Flag\Z|SyncAll\Z")
 _CONSTANT = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(\w+)\s*=\s*(\d+)\s*;")
 
 
-def _calls(source: SourceModel) -> Iterator[tuple[StatementText, CallText]]:
+def _calls(source: EmittedText) -> Iterator[tuple[StatementText, CallText]]:
     """The statements that are calls."""
     for statement in source.statements:
         call = source.leading_call(statement)
@@ -28,24 +29,24 @@ def _calls(source: SourceModel) -> Iterator[tuple[StatementText, CallText]]:
 
 def _event(call: CallText) -> tuple[str, str] | None:
     """The pipes of an event that a call sets, waits for, or both."""
-    match = _EVENT.match(call.template)
+    match = _EVENT.search(call.template)
     return (match[1], match[2]) if match else None
 
 
-def dropped_events(source: SourceModel) -> Iterator[Defect]:
+def dropped_events(source: EmittedText) -> Iterator[Defect]:
     """A SetFlag, a WaitFlag or a helper that does both, left out."""
     return (dropped(DROPPED_EVENT, statement.span) for statement, call in _calls(source) if _event(call))
 
 
-def swapped_events(source: SourceModel) -> Iterator[Defect]:
+def swapped_events(source: EmittedText) -> Iterator[Defect]:
     """A flag set before the last work that it stands for, or waited for after the first that needs it."""
     for one, other in source.neighbours():
         first, second = source.leading_call(one), source.leading_call(other)
         if first is None or second is None:
             continue
         early, late = _event(second), _event(first)
-        too_early = second.name == "SetFlag" and early is not None and pipe_of(source, first) == early[0]
-        too_late = first.name == "WaitFlag" and late is not None and pipe_of(source, second) == late[1]
+        too_early = second.name == "SetFlag" and early is not None and source.pipe_of(first) == early[0]
+        too_late = first.name == "WaitFlag" and late is not None and source.pipe_of(second) == late[1]
         backwards = (first.name, second.name) == ("SetFlag", "WaitFlag") and early == late
         if too_early or too_late or backwards:
             between = source.text[one.span.end : other.span.start]
@@ -53,7 +54,7 @@ def swapped_events(source: SourceModel) -> Iterator[Defect]:
             yield Defect(SWAPPED_EVENT, Span(one.span.start, other.span.end), after)
 
 
-def misnumbered_events(source: SourceModel) -> Iterator[Defect]:
+def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     """Another id in a SetFlag or a WaitFlag, or of a cross-core flag; ids of two events that become one."""
     named: set[str] = set()
     for _, call in _calls(source):
@@ -73,7 +74,7 @@ def misnumbered_events(source: SourceModel) -> Iterator[Defect]:
             yield Defect(MISNUMBERED_EVENT, Span(*match.span(2)), str(other))
 
 
-def wrong_pipes(source: SourceModel) -> Iterator[Defect]:
+def wrong_pipes(source: EmittedText) -> Iterator[Defect]:
     """A flag set by, or waited for by, another pipe of the same core."""
     pairs = sorted(set(_ANY_EVENT.findall(source.code)))
     for statement, call in _calls(source):
@@ -95,14 +96,14 @@ def wrong_pipes(source: SourceModel) -> Iterator[Defect]:
             yield Defect(WRONG_PIPE, Span(start, start + len(own)), after)
 
 
-def dropped_cross_flags(source: SourceModel) -> Iterator[Defect]:
+def dropped_cross_flags(source: EmittedText) -> Iterator[Defect]:
     """A flag between cores not set, or not waited for."""
     for statement, call in _calls(source):
         if _CROSS.match(call.name):
             yield dropped(DROPPED_CROSS_FLAG, statement.span)
 
 
-def missing_barriers(source: SourceModel) -> Iterator[Defect]:
+def missing_barriers(source: EmittedText) -> Iterator[Defect]:
     """A PipeBarrier left out, but for the one that ends the kernel, after which nothing comes."""
     for statement, call in _calls(source):
         if call.name == "PipeBarrier" and "PIPE_ALL" not in call.template:
@@ -117,22 +118,3 @@ RULES: tuple[Rule, ...] = (
     dropped_cross_flags,
     missing_barriers,
 )
-
-# Instructions and their pipes -------------------------------------------------------------------------------
-
-_VECTOR = re.compile(
-    r"(?:Adds?|Subs?|Muls?|Divs?|Maxs?|Mins?|Exp|Ln|Abs|Sqrt|Rsqrt|Reciprocal|Relu|And|Or|Not|Axpy|ShiftLeft"
-    r"|ShiftRight|Duplicate|Copy|Brcb|Cast|Select|Compare\w*|(?:Whole|Block|Pair|Repeat)Reduce\w+|Gather\w*"
-    r"|Sort32|MrgSort\w*|CreateVecIndex|Transpose)\Z"
-)
-
-
-def pipe_of(source: SourceModel, call: CallText) -> str | None:
-    """The pipe that a call keeps busy; None of what is no instruction, or of unknown ones."""
-    if _VECTOR.match(call.name):
-        return "V"
-    if call.name.startswith("DataCopy") and call.arguments:
-        return "MTE3" if re.match(r"\w*Gm_", source.code_at(call.arguments[0])) else "MTE2"
-    if call.name.startswith("LoadData"):
-        return "MTE1"
-    return {"Mmad": "M", "Fixpipe": "FIX"}.get(call.name)

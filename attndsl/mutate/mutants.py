@@ -12,8 +12,9 @@ import numpy as np
 from attndsl.base.errors import UserError
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST
 from attndsl.mutate import event_rules, operand_rules, plan_rules
-from attndsl.mutate.bench import KernelFiles, Trial
+from attndsl.mutate.bench import RUNTIME_HEADER, KernelFiles, Trial
 from attndsl.mutate.defects import Defect, Rule, defects_of
+from attndsl.mutate.instructions import EmittedText, Instructions
 from attndsl.mutate.source_model import SourceModel, Span
 
 CLASS_SHARE = 25
@@ -81,6 +82,9 @@ def mutants_of(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
     for header, sharing in of_header.items():
         rules = (*event_rules.RULES, *operand_rules.RULES)
         yield from _in_file(header, sharing, rules)
+    runtime = [each for each in kernels if RUNTIME_HEADER in each.files]
+    if runtime:
+        yield from _in_file(RUNTIME_HEADER, runtime, (*event_rules.RULES, *operand_rules.RULES))
     for schedule, sharing in of_schedule.items():
         if schedule in sharing[0].files:
             yield from _in_file(schedule, sharing, operand_rules.RULES)
@@ -106,7 +110,8 @@ def drawn(mutants: Sequence[Mutant], count: int, seed: int) -> Iterator[tuple[in
 
 
 def _in_file(file: str, kernels: Sequence[KernelFiles], rules: Sequence[Rule]) -> Iterator[Mutant]:
-    source = SourceModel(kernels[0].files[file])
+    files = kernels[0].files
+    source = EmittedText(files[file], Instructions.of(files.get(RUNTIME_HEADER, "")))
     for defect in defects_of(source, rules):
         name = _name(file, defect)
         yield _mutant(source, file, defect, name, _pick(kernels, name))
@@ -114,7 +119,7 @@ def _in_file(file: str, kernels: Sequence[KernelFiles], rules: Sequence[Rule]) -
 
 def _in_plan(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
     file = kernels[0].plan
-    source = SourceModel(kernels[0].files[file])
+    source = EmittedText(kernels[0].files[file])
     by_key = _by_key_name(kernels)
     for defect in defects_of(source, plan_rules.RULES):
         name = _name(file, defect)

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from attndsl.mutate.defects import Defect, Rule, dropped
-from attndsl.mutate.event_rules import pipe_of
-from attndsl.mutate.source_model import CallText, SourceModel, Span
+from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
+from attndsl.mutate.instructions import STRIDE as DISTANCE
+from attndsl.mutate.source_model import CallText, Span
 
 STRIDE, TAIL, MASK, BOUND = "stride", "tail", "mask", "bound"
 WRONG_SLOT, WRONG_BUFFER, STALE_RING = "wrong slot", "wrong buffer", "stale ring slot"
 DROPPED_RESCALE = "dropped rescale"
 
-_COUNT, _LENGTH, _STRIDE, _OTHER = "count", "length", "stride", ""
-_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "DataCopyParams": (_COUNT, _LENGTH, _STRIDE, _STRIDE),
-    "DataCopyExtParams": (_COUNT, _LENGTH, _STRIDE, _STRIDE, _OTHER),
-    "Nd2NzParams": (_OTHER, _COUNT, _LENGTH, _OTHER, _STRIDE, _STRIDE, _OTHER, _OTHER),
-    "LoadData2DParams": (_OTHER, _COUNT, _STRIDE, _OTHER, _OTHER, _OTHER, _OTHER),
-    "LoadData2dTransposeParams": (_OTHER, _COUNT, _STRIDE, _STRIDE, _OTHER),
-    "FixpipeParamsV220": (_LENGTH, _COUNT, _STRIDE, _STRIDE, _OTHER),
-    "MmadParams": (_LENGTH, _LENGTH, _LENGTH, _OTHER, _OTHER, _OTHER),
-    "BinaryRepeatParams": (_STRIDE,) * 6,
-    "UnaryRepeatParams": (_STRIDE,) * 4,
-    "CopyRepeatParams": (_STRIDE,) * 4,
-    "BrcbRepeatParams": (_STRIDE, _STRIDE),
-}
-"""What the fields of an instruction's parameters are; strides of a single row mean nothing."""
 _CONSTANT = re.compile(r"(?:k[A-Z]\w*|\d+)\Z")
 _SINGLE = re.compile(r"1\Z")
 _COMPARISON = re.compile(r"(?<= )(<=|>=|<|>)(?= )")
@@ -43,34 +29,34 @@ _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
 _SLOT = re.compile(r"(?<=\+ )(\w+Slot_)(?= \*)")
 
 
-def _functions(source: SourceModel) -> Iterator[Span]:
+def _functions(source: EmittedText) -> Iterator[Span]:
     """The spans of all statements."""
     return (statement.span for statement in source.statements)
 
 
-def _parameters(source: SourceModel) -> Iterator[tuple[CallText, Span, str]]:
+def _parameters(source: EmittedText) -> Iterator[tuple[CallText, Span, str]]:
     """The fields of instructions' parameters that mean something, with what they are."""
     for span in _functions(source):
         for call in source.calls(span):
-            fields = _FIELDS.get(call.name, ())
-            counts = [source.code_at(a) for a, f in zip(call.arguments, fields, strict=False) if f == _COUNT]
+            fields = source.instructions.fields_of(call)
+            counts = [source.code_at(a) for a, f in zip(call.arguments, fields, strict=False) if f == COUNT]
             alone = any(_SINGLE.match(each) for each in counts)
             for argument, field in zip(call.arguments, fields, strict=False):
-                if field and not (field == _STRIDE and alone):
+                if field and not (field == DISTANCE and alone):
                     yield call, argument, field
 
 
-def strides(source: SourceModel) -> Iterator[Defect]:
+def strides(source: EmittedText) -> Iterator[Defect]:
     """A stride of an instruction, or of a tensor in an address, one too large."""
     for _, argument, field in _parameters(source):
-        if field == _STRIDE:
+        if field == DISTANCE:
             yield Defect(STRIDE, argument, f"{source.at(argument)} + 1")
     for span in _functions(source):
         for match in _TILING_STRIDE.finditer(source.code, span.start, span.end):
             yield Defect(STRIDE, Span(*match.span()), f"({match[0]} + 1)")
 
 
-def tails(source: SourceModel) -> Iterator[Defect]:
+def tails(source: EmittedText) -> Iterator[Defect]:
     """A last tile taken for a whole one, or the other way; a length that is not rounded; one row too many or
     too few."""
     for span in _functions(source):
@@ -88,17 +74,17 @@ def tails(source: SourceModel) -> Iterator[Defect]:
             elif call.name == "RoundUp" and not _divided(source, call, other):
                 yield Defect(TAIL, call.span, f"({one})")
     for _, argument, field in _parameters(source):
-        if field in (_COUNT, _LENGTH):
+        if field in (COUNT, LENGTH):
             yield Defect(TAIL, argument, f"{source.at(argument)} - 1")
 
 
-def _divided(source: SourceModel, call: CallText, unit: str) -> bool:
+def _divided(source: EmittedText, call: CallText, unit: str) -> bool:
     """Whether the rest up to a multiple of ``unit`` is divided by it, which needs no rounding."""
     before, after = source.code[: call.span.start].rstrip(), source.code[call.span.end :]
     return before.endswith("-") and re.match(rf"\)\s*/ {re.escape(unit)}\b", after) is not None
 
 
-def masks(source: SourceModel) -> Iterator[Defect]:
+def masks(source: EmittedText) -> Iterator[Defect]:
     """A mask that begins a lane late, is not applied, or compares the other way."""
     for statement in source.statements:
         span, code = statement.span, source.code_at(statement.span)
@@ -117,7 +103,7 @@ def masks(source: SourceModel) -> Iterator[Defect]:
             yield Defect(MASK, Span(start, start + len("float(kLowest)")), "float(0)")
 
 
-def bounds(source: SourceModel) -> Iterator[Defect]:
+def bounds(source: EmittedText) -> Iterator[Defect]:
     """A comparison that takes one more or one less; a loop that starts at 1."""
     for statement in source.statements:
         span = statement.span
@@ -128,7 +114,7 @@ def bounds(source: SourceModel) -> Iterator[Defect]:
             yield Defect(BOUND, Span(*first.span(1)), "1")
 
 
-def wrong_slots(source: SourceModel) -> Iterator[Defect]:
+def wrong_slots(source: EmittedText) -> Iterator[Defect]:
     """The other slot of a buffer that several places take.
 
     Where a single one does, slots are numbered another way and no more; so are those that never change.
@@ -141,7 +127,7 @@ def wrong_slots(source: SourceModel) -> Iterator[Defect]:
                 yield Defect(WRONG_SLOT, Span(*match.span(1)), f"({match[1]} ^ 1)")
 
 
-def wrong_buffers(source: SourceModel) -> Iterator[Defect]:
+def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
     """Another buffer of the same type as an operand; in the header of a schedule, buffers that overlap."""
     kin: dict[str, list[str]] = {}
     for match in _MEMBERS.finditer(source.code):
@@ -155,7 +141,7 @@ def wrong_buffers(source: SourceModel) -> Iterator[Defect]:
     }
     for statement in source.statements:
         call = source.leading_call(statement)
-        if call is None or pipe_of(source, call) not in ("V", "MTE2", "MTE3"):
+        if call is None or source.pipe_of(call) not in ("V", "MTE2", "MTE3"):
             continue
         for argument in call.arguments:
             name = re.match(r"\w+", source.code_at(argument))
@@ -167,7 +153,7 @@ def wrong_buffers(source: SourceModel) -> Iterator[Defect]:
             yield Defect(WRONG_BUFFER, Span(*match.span(3)), "")
 
 
-def stale_rings(source: SourceModel) -> Iterator[Defect]:
+def stale_rings(source: EmittedText) -> Iterator[Defect]:
     """A slot of a ring, or the scalars of a step, other than the ones that the stage is given."""
     slot = re.compile(r"(?<![\w.])(slot|itemSlot)(?= \* \w)")
     step = re.compile(r"- kPrefetch( - 1)\)")
@@ -179,13 +165,13 @@ def stale_rings(source: SourceModel) -> Iterator[Defect]:
             yield Defect(STALE_RING, Span(*match.span(1)), "")
 
 
-def dropped_rescales(source: SourceModel) -> Iterator[Defect]:
+def dropped_rescales(source: EmittedText) -> Iterator[Defect]:
     """An instruction left out that computes a rescaling factor or multiplies by one."""
     for statement in source.statements:
         call = source.leading_call(statement)
         if call is None or "rescale" not in source.code_at(statement.span).lower():
             continue
-        if pipe_of(source, call) == "V" or re.match(r"[A-Z]\w*Rows?\w*\Z", call.name):
+        if source.pipe_of(call) == "V":
             yield dropped(DROPPED_RESCALE, statement.span)
 
 

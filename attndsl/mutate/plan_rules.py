@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from attndsl.mutate.defects import Defect, Rule
+from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.source_model import SourceModel, Span, StatementText
 
 BATCH_MODE, BUCKET, WORKSPACE, SPLITS, PLAN_STRIDE = (
@@ -25,7 +26,7 @@ _KEY = re.compile(r"\bKey::(\w+)")
 _EQUAL = re.compile(r"(?<= )(==)(?= values::)")
 
 
-def _fields(source: SourceModel) -> Iterator[tuple[StatementText, str]]:
+def _fields(source: EmittedText) -> Iterator[tuple[StatementText, str]]:
     """The statements that compute a field of the tiling data."""
     for statement in source.statements:
         match = _FIELD.match(source.code, statement.span.start)
@@ -33,7 +34,7 @@ def _fields(source: SourceModel) -> Iterator[tuple[StatementText, str]]:
             yield statement, match[1]
 
 
-def batch_modes(source: SourceModel) -> Iterator[Defect]:
+def batch_modes(source: EmittedText) -> Iterator[Defect]:
     """Blocks that wait for each other and are not launched together."""
     waiting = []
     for statement in source.statements:
@@ -48,7 +49,7 @@ def batch_modes(source: SourceModel) -> Iterator[Defect]:
         yield Defect(BATCH_MODE, Span(*match.span(1)), "0")
 
 
-def bucket_edges(source: SourceModel) -> Iterator[Defect]:
+def bucket_edges(source: EmittedText) -> Iterator[Defect]:
     """A head size at the edge of a kernel's bucket that goes to another kernel."""
     for statement in source.statements:
         span = statement.span
@@ -56,7 +57,7 @@ def bucket_edges(source: SourceModel) -> Iterator[Defect]:
             yield Defect(BUCKET, Span(*match.span(1)), _FLIPPED[match[1]])
 
 
-def workspaces(source: SourceModel) -> Iterator[Defect]:
+def workspaces(source: EmittedText) -> Iterator[Defect]:
     """A workspace that is one block short; parts that begin where the part before has not ended."""
     for statement, name in _fields(source):
         if name == "workspaceBytes" or name.endswith(("Offset", "Part")):
@@ -68,7 +69,7 @@ def workspaces(source: SourceModel) -> Iterator[Defect]:
                     yield Defect(WORKSPACE, call.arguments[0], f"({source.at(call.arguments[0])}) / 2")
 
 
-def split_counts(source: SourceModel) -> Iterator[Defect]:
+def split_counts(source: EmittedText) -> Iterator[Defect]:
     """Another number of splits than there is room for, or work that the splits leave out."""
     for statement, name in _fields(source):
         span = statement.span
@@ -81,7 +82,7 @@ def split_counts(source: SourceModel) -> Iterator[Defect]:
                 yield Defect(SPLITS, Span(start, end), f" ({source.text[start:end].strip()}) {change}")
 
 
-def plan_strides(source: SourceModel) -> Iterator[Defect]:
+def plan_strides(source: EmittedText) -> Iterator[Defect]:
     """A stride of a tensor that is off by one, or that of another layout."""
     for statement, name in _fields(source):
         if "Stride" not in name:

@@ -11,7 +11,7 @@ from functools import cached_property
 from attndsl.emulator.launch_syntax import mask
 from attndsl.emulator.statements import Placed, placed_statements
 
-_CALL = re.compile(r"\b([A-Za-z_]\w*)(?:\s*<([^<>();]*)>)?\s*(?=\()")
+_CALL = re.compile(r"(?<![\w:.])(?:[A-Za-z_]\w*::)*([A-Za-z_]\w*)(?:\s*<([^<>();]*)>)?\s*(?=\()")
 _TEMPLATE = re.compile(r"<[^<>();]*>(?=\s*\()")
 _OPENING, _CLOSING = "([{", ")]}"
 _NO_CALLS = frozenset({"if", "for", "while", "switch", "return", "sizeof", "static_cast", "reinterpret_cast"})

@@ -15,7 +15,7 @@ from attndsl.emulator.errors import CompileFailed, KernelCrashed, KernelTimeout
 from attndsl.emulator.kernel import build_in
 from attndsl.emulator.report import Report
 from attndsl.execute.user_project import ProjectPlan, UserProject
-from attndsl.mutate.bench import Bench, KernelFiles, Trial
+from attndsl.mutate.bench import RUNTIME_HEADER, Bench, KernelFiles, Trial
 
 KILLED, SURVIVED, NOT_COMPILED, NOT_REACHED = "killed", "survived", "not compiled", "not reached"
 TIMEOUT, CRASH = "timeout", "crash"
@@ -115,7 +115,7 @@ class _Mutant:
     @property
     def _is_planned(self) -> bool:
         """Whether the plan depends on the changed file."""
-        return self.file != self.files.header
+        return self.file not in (self.files.header, RUNTIME_HEADER)
 
     def judged(self, trials: Sequence[Trial]) -> Outcome:
         """What the cases make of it."""

@@ -6,7 +6,7 @@ import pytest
 
 from attndsl.mutate import event_rules, operand_rules, plan_rules
 from attndsl.mutate.defects import Rule, defects_of
-from attndsl.mutate.source_model import SourceModel
+from attndsl.mutate.instructions import EmittedText, Instructions
 from attndsl.mutate.trial_run import (
     FINDING,
     KILLED,
@@ -23,7 +23,7 @@ from .conftest import Subject
 
 KINDS = {
     event_rules.DROPPED_EVENT: "WaitFlag<HardEvent::MTE2_V>(kScoreReady",
-    event_rules.SWAPPED_EVENT: "SetFlag<HardEvent::V_MTE3>",
+    event_rules.SWAPPED_EVENT: "",
     event_rules.MISNUMBERED_EVENT: "kScoreReady + scoreSlot_",
     event_rules.WRONG_PIPE: "V_MTE3",
     event_rules.DROPPED_CROSS_FLAG: "CrossCoreWaitFlag(kOutRingReady);",
@@ -43,7 +43,7 @@ KINDS = {
     plan_rules.PLAN_STRIDE: "problem.D",
 }
 """Each class, and how the changed text of the mutant that is tried begins."""
-TRIED = 4
+TRIED = 6
 """Mutants that are tried until one is killed: others may be equivalent."""
 
 
@@ -95,10 +95,34 @@ def test_a_line_that_no_case_executes_is_no_kill(subject: Subject) -> None:
 # Statements that the small kernel does not have, and forms of those that it has ----------------------------
 
 
+RUNTIME = """
+class KernelBase {
+    template <typename Element>
+    __aicore__ static inline void LoadRows(const AscendC::LocalTensor<Element> &local,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns, int64_t globalPitch)
+    {
+        AscendC::DataCopyPad(local, global,
+            AscendC::DataCopyExtParams(rows, columns * 2, (globalPitch - columns) * 2, 0, 0));
+    }
+    __aicore__ static inline void LoadTwice(const AscendC::LocalTensor<half> &local, int64_t stride)
+    {
+        LoadRows(local, global, 2, 16, stride);
+    }
+    template <int64_t kCopies>
+    __aicore__ static inline void MulRows(const AscendC::LocalTensor<float> &rows, int64_t count)
+    {
+        for (int64_t r = 0; r < count; ++r) {
+            AscendC::Mul(rows[r], rows[r], rows[r], 8);
+        }
+    }
+};
+"""
+
+
 def changes(rule: Rule, statement: str) -> list[str]:
     """The texts that a rule makes of a statement."""
     text = f"void Stage()\n{{\n{statement}\n}}\n"
-    source = SourceModel(text)
+    source = EmittedText(text, Instructions.of(RUNTIME))
     found = []
     for each in defects_of(source, [rule]):
         changed = text[: each.span.start] + each.after + text[each.span.end :]
@@ -144,3 +168,25 @@ def test_comparisons_of_masks() -> None:
 def test_the_last_barrier_of_a_kernel_orders_nothing() -> None:
     assert changes(event_rules.missing_barriers, "PipeBarrier<PIPE_ALL>();") == []
     assert changes(event_rules.missing_barriers, "PipeBarrier<PIPE_V>();") == [";"]
+
+
+def test_the_text_of_a_helper_tells_what_its_arguments_are() -> None:
+    load = "LoadRows(score, scoreGm_[8], chunk, keys, kTileKeys);"
+    assert changes(operand_rules.strides, load) == [load.replace("kTileKeys", "kTileKeys + 1")]
+    assert changes(operand_rules.tails, load) == [
+        load.replace("chunk", "chunk - 1"),
+        load.replace("keys", "keys - 1"),
+    ]
+
+
+def test_the_text_of_a_helper_tells_its_pipe() -> None:
+    assert changes(operand_rules.dropped_rescales, "MulRows<2>(accumulator_, rescale_);") == [";"]
+    assert changes(operand_rules.dropped_rescales, "LoadTwice(rescale_, 8);") == []
+    early = "LoadTwice(x, 8);\nSetFlag<HardEvent::MTE2_V>(k);"
+    assert len(changes(event_rules.swapped_events, early)) == 1
+
+
+def test_calls_with_their_namespace() -> None:
+    early = "AscendC::Exp(x, x, 8);\nAscendC::SetFlag<AscendC::HardEvent::V_MTE3>(k);"
+    assert len(changes(event_rules.swapped_events, early)) == 1
+    assert changes(event_rules.dropped_events, early) == ["AscendC::Exp(x, x, 8);\n;"]

@@ -113,8 +113,8 @@ def _each_run(
 def _spread(context: Context, kind: type[nodes.Node], target: Buffer) -> Statement:
     """The merged maxima or sums of the step's rows, copied."""
     b = _blocks(context)
-    source = _lanes(b.merged_max if kind is nodes.RowMax else b.merged_sum)
-    return WithScalar(op="Adds", dst=_lanes(target), src=source, scalar=Const(0))
+    held = {nodes.RowMax: b.merged_max, nodes.RowSum: b.merged_sum}
+    return WithScalar(op="Adds", dst=_lanes(target), src=_lanes(held[kind]), scalar=Const(0))
 
 
 _MERGED = RowStatistics(_spread, _each_run)

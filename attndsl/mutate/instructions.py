@@ -1,0 +1,121 @@
+"""What is known of the calls of a kernel: which pipe they keep busy, and what their numbers are.
+
+The API's own names stand in tables; of the helpers in a project's runtime header, their text tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from attndsl.mutate.source_model import CallText, SourceModel
+
+COUNT, LENGTH, STRIDE, OTHER = "count", "length", "stride", ""
+"""What a number of a call is: rows, elements of a row, a distance, something else."""
+
+PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "DataCopyParams": (COUNT, LENGTH, STRIDE, STRIDE),
+    "DataCopyExtParams": (COUNT, LENGTH, STRIDE, STRIDE, OTHER),
+    "Nd2NzParams": (OTHER, COUNT, LENGTH, OTHER, STRIDE, STRIDE, OTHER, OTHER),
+    "LoadData2DParams": (OTHER, COUNT, STRIDE, OTHER, OTHER, OTHER, OTHER),
+    "LoadData2dTransposeParams": (OTHER, COUNT, STRIDE, STRIDE, OTHER),
+    "FixpipeParamsV220": (LENGTH, COUNT, STRIDE, STRIDE, OTHER),
+    "MmadParams": (LENGTH, LENGTH, LENGTH, OTHER, OTHER, OTHER),
+    "BinaryRepeatParams": (STRIDE,) * 6,
+    "UnaryRepeatParams": (STRIDE,) * 4,
+    "CopyRepeatParams": (STRIDE,) * 4,
+    "BrcbRepeatParams": (STRIDE, STRIDE),
+}
+"""The fields of an instruction's parameters."""
+_VECTOR = re.compile(
+    r"(?:Adds?|Subs?|Muls?|Divs?|Maxs?|Mins?|Exp|Ln|Abs|Sqrt|Rsqrt|Reciprocal|Relu|And|Or|Not|Axpy|ShiftLeft"
+    r"|ShiftRight|Duplicate|Copy|Brcb|Cast|Select|Compare\w*|(?:Whole|Block|Pair|Repeat)Reduce\w+|Gather\w*"
+    r"|Sort32|MrgSort\w*|CreateVecIndex|Transpose)\Z"
+)
+_SIGNATURE = re.compile(r"\binline\s+(?:constexpr\s+)?[\w:]+\s+(\w+)\s*\(([^()]*)\)")
+_GLOBAL = re.compile(r"\w*Gm_|\w+\.\w*Gm\b|global\b")
+_DISTANCE, _ROWS = re.compile(r"(?i)pitch|stride|step|imageRows|productRows"), re.compile(r"(?i)rows|count")
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A function of the runtime header. ``pipe``: that of its instructions, None without any; ``fields``:
+    what its arguments are."""
+
+    pipe: str | None
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """The calls of a project's kernels. ``helpers``: by name."""
+
+    helpers: Mapping[str, Helper]
+
+    @staticmethod
+    def of(runtime: str) -> Instructions:
+        """Those of a project with this runtime header."""
+        source = SourceModel(runtime)
+        own, found = Instructions({}), dict[str, Helper]()
+        signatures = [(match[1], match[2]) for match in _SIGNATURE.finditer(source.code)]
+        for _ in signatures:  # helpers may call each other, in any order
+            before = dict(found)
+            for name, parameters in signatures:
+                found[name] = Helper(own._pipe_within(source, name), _fields(parameters))
+            own = Instructions(dict(found))
+            if found == before:
+                break
+        return own
+
+    def pipe_of(self, source: SourceModel, call: CallText) -> str | None:
+        """The pipe that a call keeps busy; None of what is no instruction, or of unknown ones."""
+        if _VECTOR.match(call.name):
+            return "V"
+        if call.name.startswith("DataCopy") and call.arguments:
+            return "MTE3" if _GLOBAL.match(source.code_at(call.arguments[0])) else "MTE2"
+        if call.name.startswith("LoadData"):
+            return "MTE1"
+        known = {"Mmad": "M", "Fixpipe": "FIX"}.get(call.name)
+        return known or (self.helpers[call.name].pipe if call.name in self.helpers else None)
+
+    def fields_of(self, call: CallText) -> tuple[str, ...]:
+        """What the arguments of a call are, of parameters and helpers; empty of others."""
+        if call.name in self.helpers and self.helpers[call.name].pipe is not None:
+            return self.helpers[call.name].fields
+        return PARAMETERS.get(call.name, ())
+
+    def _pipe_within(self, source: SourceModel, function: str) -> str | None:
+        """The pipe of the first instruction in a function."""
+        for statement in source.statements:
+            call = source.leading_call(statement) if statement.function == function else None
+            if call is not None and (pipe := self.pipe_of(source, call)) is not None:
+                return pipe
+        return None
+
+
+def _fields(parameters: str) -> tuple[str, ...]:
+    """What parameters are, by their names."""
+    found = []
+    for each in re.split(r",(?![^<]*>)", parameters):
+        name = re.findall(r"\w+", each)[-1] if each.strip() else ""
+        if "Tensor" in each:
+            found.append(OTHER)
+        elif _DISTANCE.search(name):
+            found.append(STRIDE)
+        elif _ROWS.search(name):
+            found.append(COUNT)
+        else:
+            found.append(LENGTH if name == "columns" else OTHER)
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class EmittedText(SourceModel):
+    """A text of a project with what is known of its calls."""
+
+    instructions: Instructions = field(default_factory=lambda: Instructions({}))
+
+    def pipe_of(self, call: CallText) -> str | None:
+        """As :meth:`Instructions.pipe_of`."""
+        return self.instructions.pipe_of(self, call)
