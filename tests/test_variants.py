@@ -186,11 +186,21 @@ def cascade() -> tuple[dict[str, Array], tuple[Array, ...]]:
     return call, attention(query, keys, values, lambda s, b, n: hidden(s * 0.125, visible[b]))
 
 
+def differential() -> tuple[dict[str, Array], tuple[Array, ...]]:
+    first, second, value = prompts(), prompts(), halves(B, K, S, 48)
+
+    def part(made: dict[str, Array]) -> Array:
+        return attention(made["query"], made["key"], value, lambda s, b, n: hidden(s * 0.125, KEY <= ROW))[0]
+
+    call = {f"{name}{at}": made[name] for at, made in ((1, first), (2, second)) for name in ("query", "key")}
+    return {**call, "value": value, "lam": 0.6}, (part(first) - 0.6 * part(second),)
+
+
 ORACLES = {
     each.__name__: each
     for each in (
         gqa_prefill_lse, gemma2, alibi, sinks, sigmoid, documents, prefix_lm, chunked_prefill, tree_decode,
-        mla_decode, cascade,
+        mla_decode, cascade, differential,
     )
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
  * Attention of one new query token a batch row over its own keys and those of its share group.
  *
  * Contract: ATB RelayAttentionOperation
- * Specialised on
+ * Specialized on
  *   dtype T of query, key, value, keyShare, valueShare, attentionMask, out: float16 or bfloat16
  *   head size D from 113 to 128
  * Batch, heads, lengths and strides are run-time values.
@@ -24,7 +24,7 @@
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingKeyShareReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronization.
  */
 #ifndef ATTNDSL_RELAY_ATTENTION_D128_H
 #define ATTNDSL_RELAY_ATTENTION_D128_H
@@ -72,7 +72,9 @@ constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kLeavingMaxReady = 1;
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
 
-// Cross-core flags.
+// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
+// the
+// order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingKeyReady = 0;
 constexpr uint16_t kProbRingKeyReady = 1;
 constexpr uint16_t kOutRingKeyReady = 2;
