@@ -19,6 +19,7 @@ def trace_events(lines: Iterator[str], clock: float) -> list[dict[str, Any]]:
     One process a core, one thread a pipe. Instructions have the category "instruction" and are named after
     the API and its source line, time spent waiting has the category "wait". Launches follow each other.
     ``before`` of an instruction in a header tells where its core came from: the last call in another file.
+    ``operands`` are those on chip with their first bytes, as "w UB 1024,r UB 0": written, and read.
     """
     per_cycle = 1e6 / clock
     events: list[dict[str, Any]] = []
@@ -39,7 +40,7 @@ def trace_events(lines: Iterator[str], clock: float) -> list[dict[str, Any]]:
                 named.add(core)
                 events += _names(core, fields[1])
         else:
-            index, pipe, waiting, at, taken, what, source, before = fields
+            index, pipe, waiting, at, taken, what, source, before, operands = fields
             label = f"wait for {what}" if waiting == "1" else what
             events.append(
                 {
@@ -53,6 +54,7 @@ def trace_events(lines: Iterator[str], clock: float) -> list[dict[str, Any]]:
                     "args": {
                         "source": source,
                         "before": before,
+                        "operands": operands,
                         "start cycle": float(at),
                         "cycles": float(taken),
                     },

@@ -14,7 +14,7 @@ from attndsl.cli.profile import call_of_shape, profile_call
 from attndsl.cli.profile_page import drawing, page
 from attndsl.cli.profile_page.memory_use import closed, memory_uses
 from attndsl.cli.profile_page.roofline import roofline_of, ticks
-from attndsl.cli.profile_page.spans import BlockSpans, Span, middle, read_spans, spans_of
+from attndsl.cli.profile_page.spans import BlockSpans, Operand, Span, middle, read_spans, spans_of
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator import find_compiler
 from attndsl.spec.operator.loader import load
@@ -76,10 +76,12 @@ def test_spans_are_read_from_a_trace():
         _event("Exp k.h:7", 4, 5, 1.0, 0.5, "k.h:7", "instruction"),
         _event("wait for flag k.h:9", 4, 5, 1.5, 2.0, "k.h:9", "wait"),
         _event("Add helpers.h:3", 4, 5, 3.5, 0.5, "helpers.h:3", "instruction", before="k.h:7"),
+        _event("Muls k.h:7", 4, 5, 4.0, 0.5, "k.h:7", "instruction", operands="w UB 1024,r L0C 0"),
     ]
     found = read_spans(events, 1, {"k.h:7": "SoftmaxTile"})
-    assert found.until == 4.0 and found.block == 1
-    first, second, helper = found.spans
+    assert found.until == 4.5 and found.block == 1
+    first, second, helper, last = found.spans
+    assert last.operands == (Operand("UB", 1024, written=True), Operand("L0C", 0, written=False))
     assert helper.function == "SoftmaxTile" and helper.line == "helpers.h:3"
     assert first == Span("AIV0", "V", 1.0, 0.5, "Exp", "k.h:7", "SoftmaxTile", waiting=False)
     assert second.what == "wait for flag" and second.waiting and second.function == ""
@@ -98,10 +100,10 @@ def test_a_cut_trace_is_whole_up_to_the_core_that_was_recorded_least():
     assert read_spans(cut, 0, {}).until == 4.0
 
 
-def _event(name, pid, tid, at, taken, source, category, before=""):
+def _event(name, pid, tid, at, taken, source, category, **more):
     return {
         "name": name, "ph": "X", "cat": category, "pid": pid, "tid": tid, "ts": at, "dur": taken,
-        "args": {"source": source, "before": before},
+        "args": {"source": source, **more},
     }  # fmt: skip
 
 
@@ -182,18 +184,24 @@ def test_a_block_is_recorded_alone(profiled):
     assert any(not each.line.startswith("incre_flash_attention_d64.h") for each in block.spans)
 
 
-def test_each_buffer_that_works_is_seen_to_be_written_before_it_is_read(profiled):
+def test_each_slot_that_works_is_written_before_it_is_read(profiled):
     _, block, program = profiled
     spans = [each for each in block.spans if each.core in ("AIC", "AIV0")]
-    uses = {use.buffer.name: use for memory in memory_uses(program, spans, 0.0) for use in memory.buffers}
-    assert {"queryL1", "keyL1", "leftL0", "rightL0", "productL0", "score", "prob"} <= uses.keys()
-    for name in ("keyL1", "rightL0", "productL0", "score", "prob"):
-        assert uses[name].written and uses[name].read
-        assert uses[name].written[0][0] <= uses[name].read[0][0]
-    # the vector cores load scores only after the cube core wrote its first product
-    assert uses["score"].written[0][0] >= uses["productL0"].written[0][0]
+    uses = {
+        (use.buffer.name, use.slot): use
+        for memory in memory_uses(program, spans, 0.0)
+        for use in memory.slots
+    }
     planned = {buffer.name: address for buffer, address in program.addresses.items()}
-    assert {name: use.address for name, use in uses.items()} == planned
+    assert {name: use.address for (name, slot), use in uses.items() if slot == 0} == planned
+    assert len(uses) == sum(buffer.slots for buffer in program.addresses)
+    for name in ("queryL1", "keyL1", "leftL0", "rightL0", "score", "prob"):
+        first = uses[name, 0]
+        assert first.written and first.read and first.written[0][0] <= first.read[0][0]
+    # a product begins to be written when its operands are read; what is loaded to L0A is not loaded to L0B
+    assert uses["productL0", 0].written[0][0] == uses["rightL0", 0].read[0][0]
+    assert uses["leftL0", 0].written != uses["rightL0", 0].written
+    assert uses["score", 0].written[0][0] >= uses["productL0", 0].written[0][0]
 
 
 def test_the_roofline_has_the_kernel_below_its_roofs(profiled):

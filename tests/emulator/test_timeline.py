@@ -531,6 +531,25 @@ def test_time_is_the_same_without_data(kernels, name):
     assert timed == whole
 
 
+@pytest.mark.parametrize("timing", [0, 1])
+def test_a_trace_tells_operands_on_chip_and_may_be_of_one_block(kernels, tmp_path, timing):
+    """Loads to byte 0, an addition there, a store from there; block 1 alone."""
+    trace = tmp_path / "t.json"
+    data, out = np.zeros(8192, np.float32), np.zeros(8192, np.float32)
+    arguments = [Argument("in", data), Argument("out", out)]
+    report = kernels["events"].run(
+        2, arguments, trace=trace, trace_block=1, knobs=Knobs(timing=bool(timing), racecheck=False)
+    )
+    events = [each for each in json.loads(trace.read_text())["traceEvents"] if each["ph"] == "X"]
+    work = {each["name"].split()[0]: each["args"] for each in events if each["cat"] == "instruction"}
+    assert {each["pid"] for each in events} == {1} and len(report.counters["block_ends"]) == 2
+    assert max(report.counters["block_ends"]) == pytest.approx(report.counters["total_cycles"], abs=0.01)
+    assert set(work["Adds"]["operands"].split(",")) == {"r UB 0", "w UB 0"}
+    assert {each["args"]["operands"] for each in events if each["name"].startswith("DataCopy")} == {
+        "w UB 0", "w UB 4096", "r UB 0"
+    }  # fmt: skip
+
+
 def test_only_the_numbers_that_may_steer_a_kernel_are_filled_in(kernels):
     """A gigabyte of zeros costs nothing; the result stays as it was."""
     data, out = np.zeros(1 << 28, np.float32), np.full(4096, 7, np.float32)

@@ -63,7 +63,10 @@ class TimePlot:
 
 @dataclass(frozen=True)
 class Band:
-    """A buffer in a memory's plot; ``written`` and ``read``: paths. ``label``: empty where it has no room."""
+    """A slot of a buffer in a memory's plot.
+
+    ``written``, ``read``: paths. ``label``: empty where it has no room.
+    """
 
     y: str
     height: str
@@ -207,16 +210,16 @@ def memory_plot(use: MemoryUse, begin: float, end: float) -> MemoryPlot:
     """A memory's buffers by address, each as high as its bytes as far as it can be seen."""
     scale, length = _MEMORY_HEIGHT / use.size, max(end - begin, 1e-9)
     y, bands = 0.0, list[Band]()
-    for each in use.buffers:
-        height, buffer = max(each.bytes * scale, _LEAST_BAND), each.buffer
-        slots = f"{buffer.slots} x {buffer.slot_bytes}" if buffer.slots > 1 else f"{buffer.slot_bytes}"
+    for each in use.slots:
+        height, buffer = max(each.bytes * scale, _LEAST_BAND / each.buffer.slots), each.buffer
+        of = f", slot {each.slot + 1} of {buffer.slots}" if buffer.slots > 1 else ""
         bands.append(
             Band(
                 y=number(y),
                 height=number(height),
-                middle=number(y + height / 2 + 3.5),
-                label=buffer.name if height >= _LABELLED else "",
-                title=f"{buffer.name}, {slots} bytes of {buffer.dtype} from {each.address:#x} on\n"
+                middle=number(y + 9),
+                label=buffer.name if each.slot == 0 and height * buffer.slots >= _LABELLED else "",
+                title=f"{buffer.name}{of}, {each.bytes} bytes of {buffer.dtype} from {each.address:#x} on\n"
                 f"{buffer.meaning}",
                 written=blocks(each.written, begin, length, y, height / 2),
                 read=blocks(each.read, begin, length, y + height / 2, height / 2),
@@ -225,7 +228,7 @@ def memory_plot(use: MemoryUse, begin: float, end: float) -> MemoryPlot:
         y += height
     height = y + (use.size - use.used) * scale
     share = use.used / use.size
-    count = "one buffer" if len(use.buffers) == 1 else f"{len(use.buffers)} buffers"
+    count = "one buffer" if use.buffers == 1 else f"{use.buffers} buffers"
     note = f"{use.used:,} of {use.size:,} bytes ({share:.0%}) in {count}"
     return MemoryPlot(use.space, number(height), tuple(bands), note)
 

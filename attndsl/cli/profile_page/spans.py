@@ -20,12 +20,21 @@ _LEFT_OUT = "left out"
 
 
 @dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand on chip: the memory's name, its first byte, and whether it is written."""
+
+    space: str
+    address: int
+    written: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """An instruction on its pipe, or a wait of the pipe; times in microseconds from the launch.
 
     Attributes:
         core: as "AIC" or "AIV0".
-        what: the API, or what the pipe waits for.
+        what: the API, or what the pipe waits for. ``operands``: those on chip.
         line: "file:number" in the kernel.
         function: the kernel's function around it, or around the last call before that of a helper in another
             file; empty outside of the kernel's own text.
@@ -39,6 +48,7 @@ class Span:
     line: str
     function: str
     waiting: bool
+    operands: tuple[Operand, ...] = ()
 
     @property
     def end(self) -> float:
@@ -104,11 +114,18 @@ def read_spans(
                     line=line,
                     function=functions.get(line) or functions.get(str(arguments.get("before")), ""),
                     waiting=event["cat"] == "wait",
+                    operands=_operands(str(arguments.get("operands", ""))),
                 )
             )
     last = {core: max(span.end for span in spans if span.core == core) for core in {s.core for s in spans}}
     until = max(last.values(), default=0.0) if whole else min(last.values(), default=0.0)
     return BlockSpans(block, tuple(spans), until)
+
+
+def _operands(text: str) -> tuple[Operand, ...]:
+    """Those of "w UB 1024,r UB 0"."""
+    parts = (part.split() for part in text.split(",") if part)
+    return tuple(Operand(space, int(address), how == "w") for how, space, address in parts)
 
 
 def functions_of(compiled: Compiled) -> dict[str, str]:

@@ -249,8 +249,20 @@ bool Instruction::admit(const Work& work) {
       if (o.memory->kind == MemoryKind::GM) count_global(o, moved);
     }
   if (pipe_ == Pipe::V && machine->knobs.auto_sync) order_by_compiler();
+  note_touched();
   core->time.execute(*core, pipe_, work, moved, what_, at_);
+  machine->timeline.touched.clear();
   return true;
+}
+
+// For a recorded timeline: where the operands on chip begin.
+void Instruction::note_touched() {
+  Timeline& t = machine->timeline;
+  if (!t.keep_spans) return;
+  t.touched.clear();
+  for (const Operand& o : operands())
+    if (o.memory->kind != MemoryKind::GM)
+      t.touched.push_back({o.memory->kind, o.kind != AccessKind::Read, static_cast<uint32_t>(o.is_lanes ? o.lanes.at : o.extent.at)});
 }
 
 // Without its data: only what the timeline needs.
@@ -260,7 +272,9 @@ void Instruction::take_time(const Work& work) {
   for (const Operand& o : operands())
     if (o.memory->kind == MemoryKind::GM) count_global(o, moved);
   if (pipe_ == Pipe::V && machine->knobs.auto_sync) order_by_compiler();
+  note_touched();
   core->time.execute(*core, pipe_, work, moved, what_, at_);
+  machine->timeline.touched.clear();
 }
 
 // Where only time is followed: the scalar unit's own work takes effect, and copies of what it wrote or may read.

@@ -43,6 +43,14 @@ std::string conflicts_json(const Machine& m) {
   return out;
 }
 
+// As "w UB 1024,r UB 0": written and read memories with the first byte.
+std::string touched_text(const Span& s) {
+  std::string out;
+  for (int i = 0; i < s.touched_count; ++i)
+    out += format("%s%s %s %u", i ? "," : "", s.touched[i].written ? "w" : "r", name_of(s.touched[i].memory), s.touched[i].at);
+  return out;
+}
+
 // When each block ends.
 std::string ends_json(const Machine& m) {
   std::vector<double> ends(static_cast<size_t>(m.shape.blocks));
@@ -100,8 +108,8 @@ void write_spans(std::FILE* to, const Machine& m, const char* kernel) {
   std::fprintf(to, "launch\t%s\t%.3f\t%llu\n", kernel, m.end().at, static_cast<unsigned long long>(m.timeline.dropped));
   for (auto& c : m.cores) std::fprintf(to, "core\t%d\t%s\n", c->index, c->label().c_str());
   for (const Span& s : m.timeline.spans)
-    std::fprintf(to, "span\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%s\t%s\n", s.core, name_of(s.pipe), s.waiting, s.start, s.cycles, s.what, m.text(s.at).c_str(),
-                 s.from.line ? m.text(s.from).c_str() : "");
+    std::fprintf(to, "span\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%s\t%s\t%s\n", s.core, name_of(s.pipe), s.waiting, s.start, s.cycles, s.what, m.text(s.at).c_str(),
+                 s.from.line ? m.text(s.from).c_str() : "", touched_text(s).c_str());
 }
 
 }  // namespace attnemu

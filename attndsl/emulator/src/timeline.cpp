@@ -66,7 +66,9 @@ void CoreTime::note(const Core& c, Pipe p, const char* what, const SourceLine& a
   Timeline& t = machine->timeline;
   if (!t.keep_spans || cycles <= 0 || (t.only_block >= 0 && c.block != t.only_block)) return;
   if (t.spans.size() >= Timeline::kMostSpans) { ++t.dropped; return; }
-  t.spans.push_back({c.index, p, what, at, start, cycles, waiting, c.before});
+  Span span{c.index, p, what, at, start, cycles, waiting, c.before, {}, 0};
+  for (size_t i = 0; i < t.touched.size() && i < kMostTouched && !waiting; ++i) span.touched[span.touched_count++] = t.touched[i];
+  t.spans.push_back(span);
 }
 
 // The scalar unit hands an instruction to a pipe: it waits while the queue is full. The time at which the pipe has it.

@@ -41,6 +41,10 @@ struct PipeTime {
 };
 
 // Something that took time; `what` and `file` are literals of the program.
+// Where an instruction begins to write or read on chip.
+struct Touched { MemoryKind memory; bool written; uint32_t at; };
+constexpr int kMostTouched = 4;
+
 struct Span {
   int core;
   Pipe pipe;
@@ -49,6 +53,8 @@ struct Span {
   double start, cycles;
   bool waiting;
   SourceLine from;  // the last call in another file before it
+  Touched touched[kMostTouched];
+  int touched_count;
 };
 
 // The clock of one core.
@@ -98,6 +104,7 @@ struct Timeline {
   bool keep_spans = false;
   int only_block = -1;  // whose spans are kept; -1: all
   std::vector<Span> spans;
+  std::vector<Touched> touched;  // by the instruction whose span comes next
   uint64_t dropped = 0;
   static constexpr size_t kMostSpans = 1000000;
   Timeline();
