@@ -58,7 +58,7 @@ def sources_key(without: Collection[str] = frozenset()) -> str:
 
 @cache
 def _file_digests() -> tuple[tuple[str, str], ...]:
-    """Each source and template, read once: its package, none for templates, and a key over its name and text."""
+    """Each source and template, read once: its package, "" of templates, and a key over its name and text."""
     sources = [(path.relative_to(_PACKAGE).parts[0], path) for path in sorted(_PACKAGE.rglob("*.py"))]
     templates = [("", path) for path in sorted(templates_dir().rglob("*")) if path.is_file()]
     return tuple(

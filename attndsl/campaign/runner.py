@@ -22,7 +22,7 @@ from attndsl.base.package_files import sources_key
 from attndsl.campaign.jobs import Job, Jobs, LocalProcesses, LocalThreads, results_of
 from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, BackendResult, Row, Verification
 from attndsl.compiler.prepare_launch import Launch, prepare
-from attndsl.emulator.errors import CompilerMissing, EmulatorNotCompiled
+from attndsl.emulator.errors import CompilerMissing, EmulatorNotCompiled, WrongCompiler
 from attndsl.emulator.report import Report
 from attndsl.emulator.toolchain import find_compiler, own_sources_key
 from attndsl.graph.nodes import BlockRequantize, Dequantize
@@ -59,7 +59,7 @@ from attndsl.verify.space.values import PROBE, SATURATED
 Progress = Callable[[int, int], object]
 Execute = Callable[[Launch], Report]
 DEFAULT_CASES = 48
-_OF_NO_CASE = (InternalError, CompilerMissing, CacheNotWritable, EmulatorNotCompiled)
+_OF_NO_CASE = (InternalError, CompilerMissing, WrongCompiler, CacheNotWritable, EmulatorNotCompiled)
 """What says nothing about a case, and would come again with each: the installation or attndsl is broken."""
 
 
@@ -100,7 +100,7 @@ def verify(
     Raises:
         NotGenerated: no cases can be made for the operator, or for one of ``kernels``.
         InternalError: a pass or a backend broke its own rules, or the installation is incomplete.
-        CompilerMissing, CacheNotWritable, EmulatorNotCompiled: the emulator cannot be used.
+        CompilerMissing, WrongCompiler, CacheNotWritable, EmulatorNotCompiled: the emulator cannot be used.
         CannotTravel: ``jobs`` or ``journal`` with cases that only this process can run.
         WrongJournal, WorkersLost: as :mod:`attndsl.campaign.jobs`.
     """
@@ -258,7 +258,8 @@ def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = No
     """One backend on one call; ``execute``: see :func:`verify`.
 
     Raises:
-        InternalError, CompilerMissing, CacheNotWritable, EmulatorNotCompiled: no fault of the call.
+        InternalError, CompilerMissing, WrongCompiler, CacheNotWritable, EmulatorNotCompiled: no fault of
+            the call.
     """
     started = time.monotonic()
     own = with_own_arrays(call)

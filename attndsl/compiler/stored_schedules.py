@@ -22,6 +22,8 @@ from attndsl.spec.operator.operator import Operator
 
 SCHEMA = 1
 """Version of the files; another number when a key is renamed, removed or changes its meaning."""
+STORED = "stored"
+"""Who chose an option; texts of kernels say it, and do not change when other entries come or go."""
 _LOGGER = logging.getLogger("attndsl")
 
 
@@ -115,8 +117,7 @@ def chosen_schedule(operator: Operator, special: Specialization) -> Chosen | Non
     number, entry = found
     file = operator.schedules_file
     assert file is not None
-    by = f"stored: {file.name} entry {number}"
-    return Chosen(options=entry.options, by=by, entry=f"{file.name}: entry {number}")
+    return Chosen(options=entry.options, by=STORED, entry=f"{file.name}: entry {number}")
 
 
 def stale_text(operator: Operator, special: Specialization) -> str:

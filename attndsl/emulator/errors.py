@@ -53,7 +53,7 @@ def _advice(log: str) -> list[str]:
     if "explicit specialization in non-namespace scope" not in log:
         return []
     return [
-        "g++ takes explicit specialisations inside classes from version 14 on: set CXX to a newer g++, "
+        "g++ takes explicit specializations inside classes from version 14 on: set CXX to a newer g++, "
         "to clang++, or, with the extra attndsl[cxx] installed, to 'python -m ziglang c++'"
     ]
 

@@ -16,7 +16,7 @@ class Knobs:
     """Which core goes on among those that are as good as level in time; 0 takes the lowest index. Cores
     behind in time always go first."""
     auto_sync: bool = False
-    """The compiler's automatic synchronisation on the vector core (``--cce-auto-sync``): barriers between
+    """The compiler's automatic synchronization on the vector core (``--cce-auto-sync``): barriers between
     vector instructions, events between the scalar unit's accesses and the pipes V, MTE2 and MTE3. A barrier
     takes its time where an instruction needs or replaces the result of an earlier one."""
     flags_count: bool = False

@@ -184,7 +184,11 @@ def run_compiler(
     cwd: Path | None = None,
     error: type[CompileFailed] = CompileFailed,
 ) -> None:
-    """Runs the compiler; raises `error` with its messages when it fails, OSError on a full disk."""
+    """Runs the compiler; raises `error` with its messages when it fails, OSError on a full disk.
+
+    Raises:
+        WrongCompiler: it refuses an option that ``CXX`` states.
+    """
     command = [*compiler.command, *map(str, arguments)]
     try:
         done = run_guarded(command, seconds=COMPILE_SECONDS, memory=COMPILE_BYTES, cwd=cwd)
@@ -196,7 +200,17 @@ def run_compiler(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"the compiler's output for {what}")
         if any(words in log for words in _OUT_OF_MEMORY):
             log += f"\nerror: the compiler asked for more than the {COMPILE_BYTES >> 20} MiB it may have"
+        if refusal := _refused_option(compiler, log):
+            raise WrongCompiler(compiler.path, refusal)
         raise error(what, log)
+
+
+def _refused_option(compiler: Compiler, log: str) -> str:
+    """What a compiler says of an option that is part of its own command; nothing where it takes them all."""
+    stated = [f"'{word}'" for word in compiler.command[1:] if word.startswith("-") and word != "-m"]
+    lines = [line.replace("\u2018", "'").replace("\u2019", "'") for line in log.splitlines()]
+    told = (line for line in lines if "error: " in line and ("option" in line or "argument" in line))
+    return next((line for line in told if any(word in line for word in stated)), "")
 
 
 def kernel_flags(compiler: Compiler) -> tuple[str, ...]:

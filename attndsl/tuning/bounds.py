@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from attndsl.expr.nodes import global_key
 from attndsl.target import Core, Device, Pipe
@@ -31,6 +32,7 @@ from attndsl.tile.entry_size import sizes_of
 from attndsl.tile.program import Program
 from attndsl.tuning.work import PIPES, Counter, Work
 
+Array = npt.NDArray[Any]
 _EXPONENT = 4
 """Of the norm that ranks: a resource as busy as the limit gets in its way, one half as busy hardly does."""
 
@@ -92,11 +94,19 @@ def _tensors(arguments: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in arguments.items():
         if isinstance(value, tuple):
-            found[name] = tuple(entry.reshape(-1) for entry in value)
+            found[name] = tuple(_flat(entry) for entry in value)
             found[sizes_of(name)] = tuple(entry.shape for entry in value)
         elif value is not None:
-            found[name] = found[global_key(name)] = value.reshape(-1)
+            found[name] = found[global_key(name)] = _flat(value)
     return found
+
+
+def _flat(value: Array) -> Array:
+    """All elements in a row; of an array that repeats one element, as calls without data have, without
+    copying it."""
+    if value.size and not any(value.strides):
+        return np.broadcast_to(value[(0,) * value.ndim], (value.size,))
+    return value.reshape(-1)
 
 
 def _cycles(work: Work, core: Core, pipe: Pipe, cold: Mapping[GlobalTensor, float]) -> float:

@@ -15,6 +15,11 @@ def test_a_span_of_code_stands_on_one_line() -> None:
         assert all(len(line) <= WIDTH for line in lines)
 
 
+def test_a_span_that_no_line_holds_is_broken() -> None:
+    lines = list(filled([f"`{'--set a=1 ' * 20}`"]))
+    assert len(lines) > 2 and all(len(line) <= WIDTH for line in lines)
+
+
 def test_words_between_spans_are_filled() -> None:
     text = " ".join(["one `two three` four"] * 20)
     lines = list(filled([text]))

@@ -191,7 +191,7 @@ _HEADS = [
 
 @pytest.mark.parametrize("head", _HEADS, ids=["by type", "no reading without a half"])
 def test_a_program_may_choose_by_the_constant_type(tmp_path, head):
-    # specialisations inside the class are nothing for older g++
+    # specializations inside the class are nothing for older g++
     text = _BY_TYPE.replace("HEAD", head)
     for kind in ("AIC", "AIV"):
         text = text.replace(

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (C++ statements stay on one line)
-"""What kernels take from the compiler and the scalar unit: its own names for synchronisation, divisions by zero."""
+"""What kernels take from the compiler and the scalar unit: its own names for synchronization, divisions by zero."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _copied(left_out: str):
     return y, {f.rule for f in report.findings}
 
 
-def test_the_compilers_names_synchronise():
+def test_the_compilers_names_synchronize():
     y, rules = _copied("")
     assert rules == set() and y.tolist() == (np.arange(64) + 2).tolist()
 

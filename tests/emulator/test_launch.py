@@ -395,6 +395,16 @@ def test_a_compiler_that_is_stated_is_used_or_refused(monkeypatch, stated, reaso
         assert f"CXX={stated!r}" in str(caught.value)
 
 
+def test_an_option_that_the_stated_compiler_refuses_is_no_fault_of_a_kernel(monkeypatch, tmp_path):
+    """It is told with the variable that holds it, not as an error of what is compiled first."""
+    compiler = find_compiler()
+    assert compiler is not None
+    monkeypatch.setenv("CXX", f"{compiler.path} -fno-such-option")
+    monkeypatch.setenv("ATTNDSL_CACHE_DIR", str(tmp_path))
+    with pytest.raises(WrongCompiler, match=r"CXX='.* -fno-such-option' cannot be used.*-fno-such-option'"):
+        build("int x;\n", entry="k")
+
+
 def test_the_compiler_that_is_stated_is_used(monkeypatch):
     monkeypatch.setenv("CXX", "  ")
     compiler = find_compiler()

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (C++ statements stay on one line)
-"""Synchronisation through workspaces in global memory, and scalar access around the cache."""
+"""Synchronization through workspaces in global memory, and scalar access around the cache."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from attndsl.spec.operator.operator import Operator
 from tests.support.small_specs import assert_computes, halves
 
 SPEC = """
-from attndsl.spec import attend, Operator
+from attndsl.spec import attend, maximum, Operator
 op = Operator("small_prompt", summary="Prompts.")
 B, N, K, S, D = op.dims("B N K S D")
 op.axes(B=B, N=N, K=K, Q=S, T=S, D=D, E=D)
@@ -87,6 +87,30 @@ def test_large_numbers_are_told_apart(tmp_path: Path) -> None:
     made["x"] = made["x"] + np.int32(2**30)
     op = operator(tmp_path, IDS, "(x[b, i] == x[b, j]) | (x[b, j] < x[b, i] - 2)")
     assert_computes(op, "tile", **made)
+
+
+ARITHMETIC = {
+    "a bias of positions": (IDS, "attend.index(x[b, j] - x[b, i]) * 0.3"),
+    "of one side": (OF_ALL, "attend.index(maximum(x[j], 2) * 2 + i)"),
+    "of each row": (BYTES, "attend.index(x[b, i, j]) * 2"),
+    "within functions": (IDS, "attend.tanh(attend.index(x[b, j] - 1) * 0.2) * 2"),
+}
+
+
+@pytest.mark.parametrize("backend", ["tile", "emulator"])
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_elements_at_keys_in_arithmetic(tmp_path: Path, name: str, backend: str) -> None:
+    declared, bias = ARITHMETIC[name]
+    op = operator(tmp_path, declared, f"j <= i) + ({bias}")
+    assert_computes(op, backend, **call(declared))
+
+
+def test_arithmetic_of_elements_elsewhere_is_refused(tmp_path: Path) -> None:
+    op = operator(tmp_path, IDS, "j <= i) + (attend.index(x[b, j // 2])")
+    with pytest.raises(
+        NotLowered, match=r"read at another place than the key's.*numbers of keys are j, or an"
+    ):
+        compile_operator(op, Specialization(dtype="float16", padded_head_size=32))
 
 
 REFUSED = {

@@ -215,7 +215,7 @@ def test_a_continuous_loop_has_the_first_and_the_last_stages_of_an_item() -> Non
         (stage.name, lag, str(when))
         for stage, lag, when in zip(loop.stages, loop.lags, loop.when, strict=True)
     ]
-    keyed = "tile < tiles and items > item"
+    keyed = "tile < tiles and item < items"
     assert found == [
         ("StartRows", 0, "tile == 0"),
         ("ScoreTile", 0, keyed),

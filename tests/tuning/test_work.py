@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator import Knobs, find_compiler
 from attndsl.execute.execute import execute
 from attndsl.target import Core, Pipe
-from attndsl.tuning.bounds import Bounds, bounds_of
+from attndsl.tuning.bounds import Bounds, _flat, bounds_of
 from attndsl.tuning.work import Counter, Work
 from tests.support.authored import call_of, with_schedule
 from tests.support.devices import DEVICE
@@ -87,6 +88,13 @@ def test_the_busiest_core_bounds_the_time(tmp_path):
     operator = with_schedule(tmp_path, cores=4, split_kv=1)
     four, five = (bounds(prepare(call_of(operator, batch=batch, keys=2048))) for batch in (4, 5))
     assert five.microseconds["AIC MTE1"] == pytest.approx(2 * four.microseconds["AIC MTE1"], rel=0.02)
+
+
+def test_tensors_of_calls_without_data_are_not_copied():
+    """An outline's tensors repeat one zero: 2 TB of them would not fit."""
+    huge = np.broadcast_to(np.zeros(1, np.float16), (1 << 20, 1 << 20))
+    assert _flat(huge).shape == (1 << 40,) and not any(_flat(huge).strides)
+    assert _flat(np.arange(6).reshape(2, 3).T).tolist() == [0, 3, 1, 4, 2, 5]
 
 
 def test_the_rank_is_above_the_bound_and_grows_with_every_resource():

@@ -74,7 +74,7 @@ class ScheduleText:
         namespace: of the kernel's text.
         fixed, options, derived: constants that the device and the specialization decide, those that may be
             edited, and those that follow from others.
-        others: the options that are no constants, such as the slots of buffers.
+        others: the options without a constant, such as the slots of buffers.
         requirements: conditions with their meaning.
     """
 

@@ -40,7 +40,7 @@ class ListedKernel:
 
 def kernel_list(kernels: Sequence[Compiled]) -> str:
     """The text of the list, a line a kernel."""
-    about = "what each kernel is specialised on; attndsl verify --project makes calls for those listed here"
+    about = "what each kernel is specialized on; attndsl verify --project makes calls for those listed here"
     texts = shared_texts(kernels)
     rows = ",\n".join(f"  {json.dumps(_row(each, texts.of(each)))}" for each in kernels)
     return f'{{\n "about": {json.dumps(about)},\n "kernels": [\n{rows}\n ]\n}}\n'

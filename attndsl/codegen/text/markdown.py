@@ -18,11 +18,19 @@ _KEPT = "\0"
 
 
 def filled(lines: Sequence[str]) -> Iterator[str]:
-    """The lines with every paragraph on as few lines as it needs; neither words nor code spans are broken."""
+    """The lines with every paragraph on as few lines as it needs.
+
+    Words are never broken, spans of code only where they are longer than a line.
+    """
     for prose, group in groupby(lines, key=lambda line: bool(line) and not line.startswith(_OWN_LINE)):
         if prose:
-            text = _CODE.sub(lambda span: span[0].replace(" ", _KEPT), " ".join(group))
+            text = _CODE.sub(_whole, " ".join(group))
             lines_of = textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
             yield from (line.replace(_KEPT, " ") for line in lines_of)
         else:
             yield from group
+
+
+def _whole(span: re.Match[str]) -> str:
+    """A span of code as one word, if a line holds it; 2 columns for brackets and stops beside it."""
+    return span[0] if len(span[0]) > WIDTH - 2 else span[0].replace(" ", _KEPT)

@@ -76,10 +76,10 @@ def item_steps(context: Context) -> list[Statement]:
     """The steps of the item: its tiles, one for rows without keys, in the last turn the deepest lag."""
     if not context.continuous:
         return []
-    last, steps = context.items <= ITEM, maximum(TILES, 1)
+    item, steps = ITEM, maximum(TILES, 1)
     if context.rows.may_be_empty():
         steps = select(TASK_ROWS == 0, 0, steps)
-    return [Let(symbol=STEPS, value=select(last, context.ring - 1, steps))]
+    return [Let(symbol=STEPS, value=select(item >= context.items, context.prefetch, steps))]
 
 
 def has_keys(context: Context) -> Expr:
@@ -93,7 +93,8 @@ def item_has_keys(context: Context) -> Expr:
 
 
 def _has_item(context: Context) -> Expr:
-    return context.items > ITEM
+    item = ITEM
+    return item < context.items
 
 
 def ring_slot(context: Context) -> list[Statement]:

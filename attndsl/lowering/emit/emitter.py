@@ -88,7 +88,7 @@ class Emitter:
     @property
     def padded_head_size(self) -> Named:
         """Head size this kernel is specialized on, a multiple of 16; the true one is :attr:`head_dim`."""
-        meaning = "head size this kernel is specialised on, padded to 16"
+        meaning = "head size this kernel is specialized on, padded to 16"
         return self.inventory.constant("paddedHeadSize", self.signature.padded_head_size, meaning)
 
     @property

@@ -14,7 +14,7 @@ from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, Fill
 from attndsl.tile.statements import For, If, Let, Statement, seq
 
 C0 = Symbol("c0")
-_LEVELS = "the reduction of a tile has as many levels"
+_LEVELS = "one repeat has the folded lanes of a row"
 _D0, _R8, _COPY, _ROWS = Symbol("d0"), Symbol("r8"), Symbol("copy"), Symbol("groupRows")
 _GROUP = STATISTIC_LANES
 """Rows that one repeat of Brcb spreads: their blocks fill half of the groups of banks."""

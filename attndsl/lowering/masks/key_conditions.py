@@ -29,6 +29,7 @@ from attndsl.lowering.masks.visible_interval import (
     shown_interval,
     whole_numbers,
 )
+from attndsl.lowering.operands.key_elements import reads_keys
 
 _KEY = Symbol("j")
 _INDICES = frozenset({"b", "n", "i", "j"})
@@ -295,15 +296,6 @@ _NUMBERS: dict[str, Callable[[KeyConditions, Binary], KeyNumber]] = {
     "//": KeyConditions._division,
     "%": KeyConditions._division,
 }
-
-
-def reads_keys(expr: Load) -> bool:
-    """Whether a read of a tensor has the key for its last index, and only there: neighbouring keys read
-    neighbouring elements."""
-    index = expr.index
-    before = index.left if isinstance(index, Binary) and index.op == "+" else Const(0)
-    last = index.right if isinstance(index, Binary) and index.op == "+" else index
-    return last.same(_KEY) and _KEY.name not in before.symbols()
 
 
 def _all_of(expr: Expr, *, holds: bool) -> list[tuple[Expr, bool]]:

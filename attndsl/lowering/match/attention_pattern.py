@@ -1,7 +1,8 @@
 """Recognizing the structure that the lowering rules cover: attention over one or more key sources.
 
     attention   softmax(modifiers(query . keys^T)) . values, or modifiers(query . keys^T) . values
-    output      epilogue(attention), or epilogue(log-sum-exp merge of several attentions)
+    output      epilogue(attention), epilogue(log-sum-exp merge of several attentions), or
+                epilogue(sums and differences of functions of one attention each)
 
 Beside it stand results made of the same probabilities: row statistics, and a selection of key blocks. Every
 graph of that shape lowers, whatever its operator; anything else is reported with the spec line.
@@ -9,7 +10,7 @@ graph of that shape lowers, whatever its operator; anything else is reported wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -39,11 +40,19 @@ class Attention:
 
 
 @dataclass(frozen=True, slots=True)
+class Term:
+    """What is added to a result, or taken from it: ``operations`` on the rows of one attention."""
+
+    operations: tuple[nodes.Node, ...]
+    negative: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Computation:
     """All that the outputs ask for.
 
     Attributes:
-        attentions: the parts of a log-sum-exp merge, or the only one.
+        attentions: the parts of a log-sum-exp merge or of a sum, or the only one.
         epilogue: operations on result rows, in this order.
         statistics: results that are functions of row maxima and sums.
         selection: the result that names the key blocks that matter most.
@@ -54,6 +63,8 @@ class Computation:
     output: nodes.Output
     statistics: tuple[nodes.Output, ...] = ()
     selection: nodes.Output | None = None
+    terms: tuple[Term, ...] = ()
+    """Of a sum of attentions: what each adds to it."""
 
 
 def recognize(outputs: tuple[nodes.Output, ...]) -> Computation:
@@ -76,10 +87,14 @@ def recognize(outputs: tuple[nodes.Output, ...]) -> Computation:
             raise NotLowered(f"output '{output.name}'", output.where)
     if main is None:
         raise NotLowered("a graph without an attention result", outputs[0].where)
-    epilogue, core = _unwind(main.source, _to_sums)
+    epilogue, core = _to_sum(main.source)
+    terms: tuple[Term, ...] = ()
     parts = core.parts if isinstance(core, nodes.LogSumExpMerge) else (core,)
+    if isinstance(core, nodes.Elementwise):
+        added = tuple(_terms(core))
+        terms, parts = tuple(term for term, _ in added), tuple(part for _, part in added)
     attentions = tuple(_attention(_expect(part, nodes.WeightedSum)) for part in parts)
-    found = Computation(attentions, epilogue, main, tuple(statistics), selection)
+    found = Computation(attentions, epilogue, main, tuple(statistics), selection, terms)
     _check_shared_softmax(found, core)
     return found
 
@@ -144,6 +159,51 @@ def _check_shared_softmax(found: Computation, core: nodes.Node) -> None:
                     "a kernel has those of its result: of attend.softmax(...) that it is made of, of several "
                     "parts those of their merge, as in m = attend.merge(...), m.lse",
                 )
+
+
+_ADDED = ("add", "subtract")
+
+
+def _to_sum(node: nodes.Node) -> tuple[tuple[nodes.Node, ...], nodes.Node]:
+    """The operations on a result, innermost first, and what they act on: an attention, a merge, or a sum or
+    difference of functions of different ones."""
+    chain: list[nodes.Node] = []
+    while len(operands := _operands_with(_SUMS, node)) == 1:
+        chain.append(node)
+        node = operands[0]
+    if len(operands) < 2 or _have_one_source(node):
+        inner, core = _unwind(node, _to_sums)
+        return (*inner, *reversed(chain)), core
+    if not isinstance(node, nodes.Elementwise) or node.op not in _ADDED:
+        raise NotLowered(
+            f"{type(node).__name__} of several attentions",
+            node.where,
+            "attentions are joined by +, - and attend.merge(...)",
+        )
+    return tuple(reversed(chain)), node
+
+
+def _have_one_source(node: nodes.Node) -> bool:
+    """Whether all operands of a node are functions of one attention or merge."""
+    try:
+        _to_sums(node)
+    except NotLowered:
+        return False
+    return True
+
+
+def _terms(node: nodes.Node, *, negative: bool = False) -> Iterator[tuple[Term, nodes.Node]]:
+    """What a sum adds or takes, with the attention that it is a function of."""
+    operations, core = _to_sum(node)
+    if not isinstance(core, nodes.Elementwise):
+        yield Term(operations, negative), core
+        return
+    if operations:
+        what = f"'{type(operations[0]).__name__}' of a sum of attentions within another sum"
+        raise NotLowered(what, operations[0].where, "let it act on each attention of the inner sum")
+    left, right = core.inputs
+    yield from _terms(left, negative=negative)
+    yield from _terms(right, negative=negative != (core.op == "subtract"))
 
 
 _SCORES = (nodes.Scores,)

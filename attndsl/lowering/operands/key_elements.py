@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Const, Expr, Load
+from attndsl.expr import Binary, Const, Expr, Load
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.operands.key_numbers import ROW
+from attndsl.lowering.operands.key_numbers import KEY, ROW
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Convert, LoadRows, WithScalar
 from attndsl.tile.instructions.units import repeat_elements
@@ -31,12 +31,14 @@ class KeyElements:
     Attributes:
         element: the read, an expression of b, n, i and j.
         of_rows: whether rows read different ones, so that ``loaded`` holds a run for each row of a step.
+        of_steps: whether they are loaded with each step of rows in any case.
         loaded: the elements as they are stored. ``kept``: those of all rows, which loaded ones do not outlive
             the start of a tile; ``scratch``: those of one row, computed with.
     """
 
     element: Load
     of_rows: bool
+    of_steps: bool
     loaded: Buffer
     kept: Buffer
     scratch: Buffer
@@ -53,7 +55,9 @@ class KeyElements:
         return self._load(context, self.loaded.region(0, 1, KEYS), where)
 
     def load_rows(self, context: Context, where: SourceLine) -> Statement:
-        """Those of each row of a step."""
+        """Those of each row of a step, or of all its rows."""
+        if not self.of_rows:
+            return self.load_tile(context, where)
 
         def one(row: Expr) -> Statement:
             return seq(self._load(context, self.loaded.region(row * self._pitch(context), 1, KEYS), where))
@@ -65,14 +69,14 @@ class KeyElements:
         source, made = whole(self.kept, 0, KEYS), whole(self.scratch, 0, KEYS)
         wide = Region(lanes.buffer, lanes.offset, lanes.rows, KEYS, lanes.pitch)
         steps: list[Statement] = []
-        if self.of_rows:
-            source = whole(self.loaded, ROW * self._pitch(context), KEYS)
+        if self.of_rows or self.of_steps:
+            source = whole(self.loaded, ROW * self._pitch(context) if self.of_rows else 0, KEYS)
         if self.kept.dtype == "int32":
             return [
                 WithScalar(op="Adds", dst=made, src=source, scalar=shift, where=where),
                 Convert(dst=wide, src=made, mode="CAST_RINT", where=where),
             ]
-        if self.of_rows:
+        if self.of_rows or self.of_steps:
             steps = [Convert(dst=made, src=source, mode="CAST_NONE", where=where)]
             source = made
         return [
@@ -89,12 +93,23 @@ class KeyElements:
         return context.tile_lanes(_BYTES)
 
 
+def reads_keys(element: Load) -> bool:
+    """Whether a read of a tensor has the key for its last index, and only there: neighbouring keys read
+    neighbouring elements."""
+    index = element.index
+    added = isinstance(index, Binary) and index.op == "+"
+    before, last = (index.left, index.right) if added else (Const(0), index)  # type: ignore[attr-defined]
+    return last.same(KEY) and KEY.name not in before.symbols()
+
+
 _BYTES = repeat_elements("float16") * 2
 """Lanes of a row of a step: rows of bytes begin on blocks, too."""
 
 
-def key_elements(context: Context, element: Load, name: str, where: SourceLine) -> KeyElements:
-    """The buffers of elements.
+def key_elements(
+    context: Context, element: Load, name: str, where: SourceLine, *, of_steps: bool = False
+) -> KeyElements:
+    """The buffers of elements; ``of_steps``: whether each step of rows loads them.
 
     Raises:
         NotLowered: the tensor has a dtype that the vector unit does not compute with.
@@ -111,6 +126,7 @@ def key_elements(context: Context, element: Load, name: str, where: SourceLine) 
     return KeyElements(
         element=element,
         of_rows=of_rows,
+        of_steps=of_steps,
         loaded=context.in_ub(name, dtype, size, meaning, context.schedule.slots),
         kept=context.in_ub(f"{name}Kept", _KINDS[dtype], lanes, f"{element.source} of the tile's keys"),
         scratch=context.in_ub(

@@ -5,8 +5,10 @@ The indices of a tile's keys are fp32 numbers, exact below 2**24, that are made 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Binary, Const, Expr, Symbol, round_up
+from attndsl.expr import Binary, Const, Expr, Load, Symbol, round_up
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, LANES
 from attndsl.lowering.emit.shorthands import whole
@@ -16,6 +18,10 @@ from attndsl.tile.instructions import LaneNumbers, WithScalar
 from attndsl.tile.statements import Statement
 
 KEY = Symbol("j")
+FORMS = (
+    "numbers of keys are j, or an element x[b, j] of an integer tensor, in + - * and minimum and maximum "
+    "with what is the same for all keys"
+)
 ROW = Symbol("row")
 """The running row of a loop over the rows of a step, as rows/row_space.py counts them."""
 
@@ -41,9 +47,16 @@ def row_lanes(context: Context, buffer: Buffer, row: Expr) -> Region:
 
 
 def key_arithmetic(
-    context: Context, value: Expr, lanes: Region, keys: Region, where: SourceLine
+    context: Context,
+    value: Expr,
+    lanes: Region,
+    keys: Region,
+    where: SourceLine,
+    element: Callable[[Load, Region], list[Statement]],
 ) -> list[Statement]:
     """``lanes = value`` with the key indices ``keys`` for j; other parts of the value are scalars of the row.
+
+    ``element``: the statements that leave the elements that keys read in lanes.
 
     Raises:
         NotLowered: an operation other than a sum, a product, a minimum or a maximum with what has no j.
@@ -57,12 +70,14 @@ def key_arithmetic(
 
     if value.same(KEY):
         return [step("Adds", keys, Const(0))]
+    if isinstance(value, Load):
+        return element(value, lanes)
     if isinstance(value, Binary) and value.op in ("+", "-", "*", "min", "max"):
         left, right = ("j" in side.symbols() for side in (value.left, value.right))
         if left and right:
-            raise NotLowered(f"'{value}' of key indices", where)
+            raise NotLowered(f"'{value}' of key indices", where, FORMS)
         inner, other = (value.left, value.right) if left else (value.right, value.left)
-        below = key_arithmetic(context, inner, lanes, keys, where)
+        below = key_arithmetic(context, inner, lanes, keys, where, element)
         if inner.same(KEY):  # the first operation reads the indices themselves
             below, source = [], keys
         else:
@@ -73,4 +88,4 @@ def key_arithmetic(
             return [*below, step("Adds", source, Const(0) - scalar(other))]
         op = {"+": "Adds", "*": "Muls", "min": "Mins", "max": "Maxs"}[value.op]
         return [*below, step(op, source, scalar(other))]
-    raise NotLowered(f"'{value}' of key indices", where)
+    raise NotLowered(f"'{value}' of key indices", where, FORMS)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Binary, Const, Expr, Load, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import MakeStatements
@@ -20,7 +20,9 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.stored_inputs import stored_plain
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, OwnForm
+from attndsl.lowering.operands.key_elements import KeyElements, key_elements, reads_keys
 from attndsl.lowering.operands.key_numbers import (
+    FORMS,
     KEY,
     key_arithmetic,
     key_numbers,
@@ -208,20 +210,40 @@ def _loaded(
 
 
 def _indexed(context: Context, node: nodes.Node) -> KeyOperand:
-    """A number computed from the key's index, such as its distance from the query."""
+    """A number computed from the key's index, such as its distance from the query, or from its elements."""
     assert isinstance(node, nodes.Scalar)
-    numbers = key_numbers(context)
+    numbers, read = key_numbers(context), _elements(context, node)
+
+    def element(load: Load, lanes: Region) -> list[Statement]:
+        known = next((each for each in read if each.element.same(load)), None)
+        if known is None:
+            raise NotLowered(f"'{load}', read at another place than the key's", node.where, FORMS)
+        return known.shifted(context, Const(0), lanes, node.where)
 
     def compute(context: Context, target: Buffer) -> list[Statement]:
         def one(row: Expr) -> Statement:
             lanes, keys = row_lanes(context, target, row), numbered_keys(numbers)
-            return seq(*key_arithmetic(context, node.value, lanes, keys, node.where))
+            return seq(*key_arithmetic(context, node.value, lanes, keys, node.where, element))
 
         return [context.rows.each_row(one, (target,))]
 
     return KeyOperand(
-        scratch=(numbers,), prepare=lambda context: [number_keys(numbers, node.where)], compute=compute
+        loads=tuple(each.loaded for each in read),
+        source=", ".join(str(each.element) for each in read),
+        scratch=(numbers, *(each.scratch for each in read)),
+        load=lambda context: [each.load_rows(context, node.where) for each in read],
+        prepare=lambda context: [number_keys(numbers, node.where)],
+        compute=compute,
     )
+
+
+def _elements(context: Context, node: nodes.Scalar) -> list[KeyElements]:
+    """The elements of integer tensors that are read at keys."""
+    found = dict.fromkeys(each for each in node.value.walk() if isinstance(each, Load) and reads_keys(each))
+    return [
+        key_elements(context, each, f"{camel(each.source)}AtKeys", node.where, of_steps=True)
+        for each in found
+    ]
 
 
 def _combined(context: Context, node: nodes.Node) -> KeyOperand:
@@ -230,7 +252,10 @@ def _combined(context: Context, node: nodes.Node) -> KeyOperand:
     operation = OPERATIONS[node.op]
     varying = [each for each in node.inputs if has_keys(each)]
     if len(varying) != 1:
-        raise NotLowered(f"'{node.op}' of {len(varying)} operands that differ by key", node.where)
+        what = f"'{node.op}' of {len(varying)} operands that differ by key"
+        raise NotLowered(
+            what, node.where, "let each act on the scores by itself, as in s + a + b for s + (a + b)"
+        )
     inner = key_operand(context, varying[0])
     others = [each for each in node.inputs if each is not varying[0]]
     if others and operation.ordered and node.inputs[0] is not varying[0]:

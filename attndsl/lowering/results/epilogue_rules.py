@@ -6,7 +6,7 @@ the table below and its test; a new elementwise operation is a line of operands/
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Load, Scope, Symbol
@@ -53,13 +53,25 @@ def epilogue(context: Context, source: Buffer, offset: Expr, rows: RowStatistics
     Raises:
         NotLowered: for a node without a rule.
     """
+    steps = operations(context, context.computation.epilogue, source, offset, rows)
+    return seq(*steps, _rounded(context, source, offset, rows))
+
+
+def operations(
+    context: Context, chain: Sequence[nodes.Node], source: Buffer, offset: Expr, rows: RowStatistics
+) -> list[Statement]:
+    """Operations on a chunk of rows at ``source[offset]``, one after the other.
+
+    Raises:
+        NotLowered: for a node without a rule.
+    """
     steps: list[Statement] = []
-    for node in context.computation.epilogue:
+    for node in chain:
         rule = EPILOGUE_RULES.get(type(node))
         if rule is None:
             raise NotLowered(f"{type(node).__name__} of the result", node.where)
         steps += rule.lower(context, node, source, offset, rows)
-    return seq(*steps, _rounded(context, source, offset, rows))
+    return steps
 
 
 def _rounded(context: Context, source: Buffer, offset: Expr, step: RowStatistics) -> Statement:

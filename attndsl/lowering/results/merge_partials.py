@@ -6,7 +6,7 @@ came from; statistics stay one block a row, as the workspace holds them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Symbol, as_expr, ceil_div, minimum
@@ -17,7 +17,8 @@ from attndsl.lowering.emit.row_operations import scale_rows
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
-from attndsl.lowering.results.epilogue_rules import epilogue
+from attndsl.lowering.match.attention_pattern import Term
+from attndsl.lowering.results.epilogue_rules import epilogue, operations
 from attndsl.lowering.results.row_numbers import RowStatistics
 from attndsl.lowering.results.row_statistics import store_statistics
 from attndsl.lowering.results.write_rows import row_total
@@ -55,20 +56,14 @@ def merge_partials(contexts: tuple[Context, ...]) -> Statement:
 def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     """All vector cores together: each takes steps of rows and merges their partials."""
     context = contexts[0]
-    where, step, b = context.where, context.rows_per_step, _blocks(context)
+    where, step = context.where, context.rows_per_step
     accumulator = vector_buffers(context).accumulator
     heads = context.host(context.signature.extents["N"], "query heads", "queryHeads")
-    merged_sum = _lanes(b.merged_sum)
+    terms = context.computation.terms
+    rows = _combined(context) if terms else accumulator
     body = seq(
-        Fill(dst=_lanes(b.merged_max), value=LOWEST),
-        Fill(dst=merged_sum, value=Const(0)),
-        Fill(dst=whole(accumulator, 0, CHUNK * context.padded_value_size), value=Const(0)),
-        *(_parts_of(each) for each in contexts),
-        *store_statistics(context, _MERGED),
-        Note(text="result = accumulator / sum; a row without keys has sum 0 and gives zeros"),
-        WithScalar(op="Maxs", dst=merged_sum, src=merged_sum, scalar=SMALLEST),
-        scale_rows(context, "Div", accumulator, 0, b.merged_sum),
-        epilogue(context, accumulator, as_expr(0), _MERGED),
+        *(_added(contexts, terms) if terms else _merged(contexts)),
+        epilogue(context, rows, as_expr(0), _MERGED),
     )
     one_unit = seq(
         Let(symbol=R0, value=_UNIT % _STEPS * step),
@@ -94,6 +89,45 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     return Stage(name="MergePartials", core=Core.AIV, doc=doc, body=seq(*counts, loop), where=where)
 
 
+def _merged(contexts: Sequence[Context]) -> list[Statement]:
+    """The rows of some attentions, merged and normalized, in the accumulator."""
+    context = contexts[0]
+    b, accumulator = _blocks(context), vector_buffers(context).accumulator
+    merged_sum = _lanes(b.merged_sum)
+    return [
+        Fill(dst=_lanes(b.merged_max), value=LOWEST),
+        Fill(dst=merged_sum, value=Const(0)),
+        Fill(dst=whole(accumulator, 0, CHUNK * context.padded_value_size), value=Const(0)),
+        *(_parts_of(each) for each in contexts),
+        *store_statistics(context, _MERGED),
+        Note(text="result = accumulator / sum; a row without keys has sum 0 and gives zeros"),
+        WithScalar(op="Maxs", dst=merged_sum, src=merged_sum, scalar=SMALLEST),
+        scale_rows(context, "Div", accumulator, 0, b.merged_sum),
+    ]
+
+
+def _added(contexts: Sequence[Context], terms: Sequence[Term]) -> list[Statement]:
+    """The sum of what becomes of the rows of each attention."""
+    context = contexts[0]
+    accumulator, span = vector_buffers(context).accumulator, CHUNK * context.padded_value_size
+    total, rows = whole(_combined(context), 0, span), whole(accumulator, 0, span)
+    found: list[Statement] = [Fill(dst=total, value=Const(0))]
+    for each, term in zip(contexts, terms, strict=True):
+        op = "Sub" if term.negative else "Add"
+        found += [
+            *_merged([each]),
+            *operations(context, term.operations, accumulator, as_expr(0), _MERGED),
+            Binary(op=op, dst=total, first=total, second=rows, where=each.where),
+        ]
+    return found
+
+
+def _combined(context: Context) -> Buffer:
+    """The sum of several attentions."""
+    size = context.rows_per_step * context.padded_value_size
+    return context.in_ub("combined", "float32", size, "sum of the rows of several attentions")
+
+
 def _if_it_exists(context: Context, row: Statement) -> Statement:
     """Padded positions have no partials."""
     existing = context.rows.existing_queries(context)
@@ -113,8 +147,8 @@ def _each_run(
 def _spread(context: Context, kind: type[nodes.Node], target: Buffer) -> Statement:
     """The merged maxima or sums of the step's rows, copied."""
     b = _blocks(context)
-    source = _lanes(b.merged_max if kind is nodes.RowMax else b.merged_sum)
-    return WithScalar(op="Adds", dst=_lanes(target), src=source, scalar=Const(0))
+    held = {nodes.RowMax: b.merged_max, nodes.RowSum: b.merged_sum}
+    return WithScalar(op="Adds", dst=_lanes(target), src=_lanes(held[kind]), scalar=Const(0))
 
 
 _MERGED = RowStatistics(_spread, _each_run)

@@ -58,9 +58,8 @@ def statistics_of_item(context: Context) -> RowStatistics:
 
 def _of_item(context: Context, kind: type[nodes.Node], target: Buffer) -> Statement:
     state = vector_buffers(context)
-    return broadcast(
-        context, target, state.row_max if kind is nodes.RowMax else state.row_sum, state_row(context)
-    )
+    held = {nodes.RowMax: state.row_max, nodes.RowSum: state.row_sum}
+    return broadcast(context, target, held[kind], state_row(context))
 
 
 def row_numbers(

@@ -139,7 +139,7 @@ def _number(node: nodes.Elementwise) -> nodes.Node:
 def _check_not_rounded(context: Context, node: nodes.Elementwise) -> None:
     """Integers are scaled at most: what else is done to them would have to be rounded again."""
     epilogue = context.computation.epilogue
-    before = epilogue[: next(at for at, each in enumerate(epilogue) if each is node)]
+    before = epilogue[: next((at for at, each in enumerate(epilogue) if each is node), 0)]
     if node.op != "multiply" and any(isinstance(each, nodes.Quantize) for each in before):
         instead = "let it come before attend.quantize"
         raise NotLowered(f"'{node.op}' of quantized results", node.where, instead)

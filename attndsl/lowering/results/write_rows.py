@@ -42,14 +42,14 @@ def write_rows(context: Context) -> Stage:
         return chunks(ROWS, context.rows_per_step, lambda r0, chunk: lines, where)
 
     body: Statement
-    doc = "Rows of a finished item: normalised, to the output."
+    doc = "Rows of a finished item: normalized, to the output."
     if len(context.computation.attentions) > 1:
         body = steps(_partial)
         doc = "Rows of a finished item: maxima, sums and weighted sums, to be merged after all items."
     elif not may_split(context):
         body = steps(_normalized)
     else:
-        doc = "Rows of a finished item: normalised to the output, or stored as a partial of their key split."
+        doc = "Rows of a finished item: normalized to the output, or stored as a partial of their key split."
         unsplit = context.splits == 1
         body = If(
             condition=unsplit, then=seq(steps(_normalized)), otherwise=seq(steps(_partial)), where=where

@@ -10,6 +10,9 @@ from __future__ import annotations
 from attndsl.passes.events.access_sets import AccessIndex, AccessSet
 from attndsl.target import Pipe
 
+_FEW = 8
+"""So many bits are shifted one by one: a product of large numbers takes longer."""
+
 
 class State:
     """What holds at one place of the tree, as one integer of rows.
@@ -80,7 +83,14 @@ class Rows:
 
     def everywhere(self, accesses: AccessSet) -> int:
         """A set of accesses in each row of a pipe or an event."""
-        return accesses * self._every
+        if accesses.bit_count() > _FEW:
+            return accesses * self._every
+        found = 0
+        while accesses:
+            lowest = accesses & -accesses
+            found |= self._every << lowest.bit_length() - 1
+            accesses ^= lowest
+        return found
 
     @property
     def width(self) -> int:

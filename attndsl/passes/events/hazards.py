@@ -92,11 +92,9 @@ def superfluous_events(
     every = AccessIndex(tree)
     found = _Finding.of(Flow(tree, every, sure))
     ordered = {item: every.clashing[item] & ~found.clashes.get(item, 0) for item in every.of}
-    members = {accesses: tuple(every.members(accesses)) for accesses in {*ordered.values()}}
-    live: set[Access] = {access for accesses in members.values() for access in accesses}
+    live = frozenset(every.members(_union(ordered.values())))
     index = AccessIndex(tree, live.__contains__)
-    bits = {accesses: _union(index.bit_of[each] for each in own) for accesses, own in members.items()}
-    clashing = {item: bits[accesses] for item, accesses in ordered.items()}
+    clashing = _renumbered(ordered, every, index)
     flow = Flow(tree, index, sure, clashing=clashing, merge=True)
     done, gone = _Trying(frozenset(found.overruns)), frozenset[str]()
     done.run(flow.functions, flow.start())
@@ -105,6 +103,25 @@ def superfluous_events(
         if trial.shows_nothing(flow, name):
             done, gone = trial, gone | {name}
     return gone
+
+
+def _renumbered(
+    ordered: Mapping[Instruction, AccessSet], every: AccessIndex, index: AccessIndex
+) -> dict[Instruction, AccessSet]:
+    """The same sets as another index of the tree numbers their accesses, all of age 0.
+
+    Sets of instructions with the same operands differ in few accesses: only these are looked at.
+    """
+    found: dict[Instruction, AccessSet] = {}
+    last: dict[AccessSet, tuple[AccessSet, AccessSet]] = {}
+    for item, accesses in ordered.items():
+        alike = every.clashing[item]
+        before, bits = last.get(alike, (0, 0))
+        if before != accesses:
+            bits ^= _union(index.bit_of[each] for each in every.members(before ^ accesses))
+            last[alike] = accesses, bits
+        found[item] = bits
+    return found
 
 
 def _union(bits: Iterable[AccessSet]) -> AccessSet:

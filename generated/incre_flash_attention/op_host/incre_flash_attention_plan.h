@@ -108,7 +108,7 @@ struct Kernel {
     int32_t scoreRingOffsetForm;  // of scoreRingOffset, outRingOffset
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
-    int64_t paddedHeadSize;  // head size this kernel is specialised on, padded to 16
+    int64_t paddedHeadSize;  // head size this kernel is specialized on, padded to 16
     int64_t ring;  // workspace slots between cube and vector cores
 };
 

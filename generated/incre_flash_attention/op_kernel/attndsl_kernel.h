@@ -113,6 +113,21 @@ protected:
             AscendC::DataCopyPadExtParams<Element>());
     }
 
+    // The same, with zeros in the pad lanes.
+    template <typename Element>
+    __aicore__ static inline void LoadRowsWithZeros(const AscendC::LocalTensor<Element> &local,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
+        int64_t globalPitch, int64_t localPitch)
+    {
+        constexpr int64_t kSize = sizeof(Element);
+        constexpr int64_t kBlock = kBlockBytes / kSize;
+        const int64_t pad = RoundUp(columns, kBlock) - columns;
+        AscendC::DataCopyPad(local, global,
+            AscendC::DataCopyExtParams(rows, columns * kSize, (globalPitch - columns) * kSize,
+                (localPitch - columns - pad) / kBlock, 0),
+            AscendC::DataCopyPadExtParams<Element>(true, 0, pad, 0));
+    }
+
     // One row, likewise.
     template <typename Element>
     __aicore__ static inline void LoadRow(const AscendC::LocalTensor<Element> &local,
@@ -146,6 +161,18 @@ protected:
         constexpr int64_t kSize = sizeof(Element);
         AscendC::DataCopyPad(global, local,
             AscendC::DataCopyExtParams(1, columns * kSize, 0, 0, 0));
+    }
+
+    // Rows of whole blocks from global memory to L1, as they are.
+    template <typename Element>
+    __aicore__ static inline void LoadBlocks(const AscendC::LocalTensor<Element> &l1,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
+        int64_t globalPitch, int64_t l1Pitch)
+    {
+        constexpr int64_t kBlock = kBlockBytes / sizeof(Element);
+        AscendC::DataCopy(l1, global,
+            AscendC::DataCopyParams(rows, columns / kBlock, (globalPitch - columns) / kBlock,
+                (l1Pitch - columns) / kBlock));
     }
 
     // A row-major matrix to Nz in L1, in an image of `imageRows` rows. The last column group is
@@ -222,8 +249,8 @@ protected:
             AscendC::FixpipeParamsV220(columns, rows, productRows, pitch, false));
     }
 
-    // A number of each of `rows` rows in a whole block a row, in `kCopies` copies: those of eight
-    // rows follow each other.
+    // One number a row becomes a block of equal numbers a row. Two copies stand 64 lanes apart, for
+    // each group of eight rows, in different halves of the banks.
     template <int64_t kCopies>
     __aicore__ static inline void SpreadOverBlocks(const AscendC::LocalTensor<float> &blocks,
         const AscendC::LocalTensor<float> &numbers, int64_t rows)
@@ -242,7 +269,7 @@ protected:
         for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
             for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
                 AscendC::Mul(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
-                    blocks[BlockOf<kCopies>(r0, c0)], kLanes,
+                    blocks[CopyOffset<kCopies>(r0, c0)], kLanes,
                     MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
             }
         }
@@ -255,7 +282,7 @@ protected:
         for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
             for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
                 AscendC::Div(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
-                    blocks[BlockOf<kCopies>(r0, c0)], kLanes,
+                    blocks[CopyOffset<kCopies>(r0, c0)], kLanes,
                     MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
             }
         }
@@ -268,14 +295,14 @@ protected:
         for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
             for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
                 AscendC::Sub(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
-                    blocks[BlockOf<kCopies>(r0, c0)], kLanes,
+                    blocks[CopyOffset<kCopies>(r0, c0)], kLanes,
                     MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
             }
         }
     }
 
-    // Of two copies, lanes meet the one in the half of the groups of banks that they leave free;
-    // eight rows at a time, as only their blocks fill no more than that half.
+    // An instruction reads the copy whose banks its other operand leaves free, so that no banks
+    // conflict; a copy serves eight rows.
     template <int64_t kCopies>
     __aicore__ static inline constexpr int64_t RowsAtOnce(int64_t count)
     {
@@ -283,7 +310,7 @@ protected:
     }
 
     template <int64_t kCopies>
-    __aicore__ static inline constexpr int64_t BlockOf(int64_t row, int64_t column)
+    __aicore__ static inline constexpr int64_t CopyOffset(int64_t row, int64_t column)
     {
         return kCopies == 1 ? 0
                             : row * kCopies * kBlockLanes + kLanes - column % (kCopies * kLanes);

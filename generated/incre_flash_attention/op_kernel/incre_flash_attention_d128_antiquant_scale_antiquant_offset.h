@@ -3,7 +3,7 @@
  * Attention of one new query token a batch row over its cached keys and values.
  *
  * Contract: mindspore.ops.incre_flash_attention
- * Specialised on
+ * Specialized on
  *   dtype T of query, antiquant_scale, antiquant_offset, attention_out: float16 or bfloat16
  *   head size D from 113 to 128
  *   with antiquant_scale, antiquant_offset
@@ -24,7 +24,7 @@
  *   AIV  WriteRows     tile t - kPrefetch
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronization.
  */
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_D128_ANTIQUANT_SCALE_ANTIQUANT_OFFSET_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_D128_ANTIQUANT_SCALE_ANTIQUANT_OFFSET_H
@@ -86,7 +86,9 @@ constexpr int32_t kProbReady = 3;  // V_MTE3, prob
 constexpr int32_t kResultReady = 4;  // V_MTE3, result
 constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum, leavingOut
 
-// Cross-core flags.
+// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
+// the
+// order of the stages a slot is read before it is written again.
 constexpr uint16_t kKeyRingReady = 0;
 constexpr uint16_t kScoreRingReady = 1;
 constexpr uint16_t kProbRingReady = 2;
@@ -199,7 +201,7 @@ private:
                 if (stepsBegun_ > kWidenLead) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
                         ScoreTile(earlier.taskRows, earlier.rowFractals, earlier.keyEnd,
                             earlier.firstTile, earlier.tile, earlier.slot, earlier.itemSlot);
                     }
@@ -207,7 +209,7 @@ private:
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
                         WeightedTile(earlier.taskRows, earlier.rowFractals, earlier.keyEnd,
                             earlier.firstTile, earlier.tile, earlier.slot);
                     }
@@ -260,18 +262,18 @@ private:
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < tiles && tiling_.items > item) {
+                if (tile < tiles && item < tiling_.items) {
                     WidenKeys(batch, keyEnd, firstTile, tile, slot, itemSlot, kvHead, firstHead,
                         rowBegin, rows);
                 }
                 if (stepsBegun_ > kWidenLead) {
                     const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
                         SoftmaxTile(earlier.keyEnd, earlier.firstTile, earlier.tile, earlier.slot,
                             earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
                         WidenValues(earlier.batch, earlier.keyEnd, earlier.firstTile, earlier.tile,
                             earlier.slot, earlier.kvHead);
                     }
@@ -282,7 +284,7 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlier.steps - 1) {
@@ -340,7 +342,7 @@ private:
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        const int64_t steps = tiling_.items <= item ? kRing - 1 : MaxOf(tiles, 1);
+        const int64_t steps = item >= tiling_.items ? kPrefetch : MaxOf(tiles, 1);
         return Item{work, split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal,
             tilesPerSplit, firstTile, tiles, steps};
     }
@@ -374,8 +376,10 @@ private:
                         // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and
                         // L0B
                         WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                        LoadNz(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kPaddedHeadSize], cols,
-                            tiling_.headDim, kPaddedHeadSize, RoundUp(cols, kFractal));
+                        LoadBlocks(keyL1,
+                            keyRingGm_[slot * kTileKeys * kPaddedHeadSize + n0 * kFractal],
+                            CeilDiv(tiling_.headDim, kFractal), cols * kFractal,
+                            kTileKeys * kFractal, RoundUp(cols, kFractal) * kFractal);
                         SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                         {
                             auto rightL0 = View<half>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
@@ -429,8 +433,10 @@ private:
                     auto valueL1 = View<half>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    LoadNz(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], depth,
-                        tiling_.headDim, kPaddedHeadSize, RoundUp(depth, kFractal));
+                    LoadBlocks(valueL1,
+                        valueRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal],
+                        CeilDiv(tiling_.headDim, kFractal), depth * kFractal, kTileKeys * kFractal,
+                        RoundUp(depth, kFractal) * kFractal);
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
@@ -622,16 +628,18 @@ private:
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
-            LoadRows(int8Rows, keyGm_[keyTile + k0 * tiling_.keyStrideT], count, tiling_.headDim,
-                tiling_.keyStrideT, 128);
+            LoadRowsWithZeros(int8Rows, keyGm_[keyTile + k0 * tiling_.keyStrideT], count,
+                tiling_.headDim, tiling_.keyStrideT, 128);
             SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
             {
                 auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
-                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, count * 128);
+                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
+                    UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
                 SetAndWaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
-                StoreRows(keyRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows, count,
-                    tiling_.headDim, kPaddedHeadSize, 128);
+                StoreRows(keyRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal], wideRows,
+                    kPaddedHeadSize / kFractal, count * kFractal, kTileKeys * kFractal,
+                    (kRowsPerWidening + 1) * kFractal);
                 SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 wideRowsSlot_ ^= 1;
             }
@@ -768,16 +776,18 @@ private:
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
-            LoadRows(int8Rows, valueGm_[valueTile + k0 * tiling_.valueStrideT], count,
+            LoadRowsWithZeros(int8Rows, valueGm_[valueTile + k0 * tiling_.valueStrideT], count,
                 tiling_.headDim, tiling_.valueStrideT, 128);
             SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
             {
                 auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
-                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, count * 128);
+                Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
+                    UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
                 SetAndWaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
-                StoreRows(valueRingGm_[(slot * kTileKeys + k0) * kPaddedHeadSize], wideRows, count,
-                    tiling_.headDim, kPaddedHeadSize, 128);
+                StoreRows(valueRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal],
+                    wideRows, kPaddedHeadSize / kFractal, count * kFractal, kTileKeys * kFractal,
+                    (kRowsPerWidening + 1) * kFractal);
                 SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 wideRowsSlot_ ^= 1;
             }
@@ -880,7 +890,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or stored as a partial of their key split.
+    // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t itemSlot,
         int64_t firstHead, int64_t rowBegin, int64_t rows)
     {

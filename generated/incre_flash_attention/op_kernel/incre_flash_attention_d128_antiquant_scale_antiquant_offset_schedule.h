@@ -8,14 +8,14 @@
 
 namespace incre_flash_attention_d128_antiquant_scale_antiquant_offset {
 
-// Fixed by the device and by what the kernel is specialised on.
+// Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
-constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 constexpr int64_t kRowsPerWidening = 32;  // int8 rows of one vector step
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 2, result_slots 1, split_kv auto (spec), cores auto (spec).
+// Options without a constant: slots 2, result_slots 1, split_kv auto (spec), cores auto (spec).
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
@@ -47,14 +47,13 @@ static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
     "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kFoldedLanes <= kRepeatLanes, "the reduction of a tile has as many levels");
+static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
-    kWideRowsSlot = kRowsPerWidening * 128 * 2,  // 2 slots: int8 rows as the cube takes them
     kInt8RowsSlot = kRowsPerWidening * 128,  // 2 slots: int8 rows of keys or values
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sums of a partial
@@ -78,6 +77,8 @@ constexpr uint32_t
     kChannelNumbersSlot = 256,  // scale or offset of each channel
     kQueryFactorSlot = kRing * kRowsPerVector * 4,  // factor of the scores of each row
     kQueryShiftSlot = kRing * kRowsPerVector * 4,  // shift of the scores of each row
+    // 2 slots: int8 rows as the cube takes them, Nz
+    kWideRowsSlot = 8 * ((kRowsPerWidening + 1) * kFractal) * 2,
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
@@ -89,23 +90,23 @@ constexpr uint32_t
     kPartSumSlot = kRowsPerStep * 8 * 4,  // row sum of one partial
     kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
-constexpr uint32_t kAccumulator = 0, kWideRows = kAccumulator + kAccumulatorSlot,
-    kInt8Rows = kWideRows + 2 * kWideRowsSlot, kProb = kInt8Rows + 2 * kInt8RowsSlot,
-    kLeavingOut = kProb + kProbSlot, kQueryRows = kLeavingOut + kLeavingOutSlot,
-    kLanes = kQueryRows + kQueryRowsSlot, kQueryFolded = kLanes + kLanesSlot,
-    kResult = kQueryFolded + kQueryFoldedSlot, kKeyScale = kResult + kResultSlot,
-    kKeyOffset = kKeyScale + kKeyScaleSlot, kValueOffset = kKeyOffset + kKeyOffsetSlot,
-    kScore = kValueOffset + kValueOffsetSlot + 256, kChannelRows = kScore + 2 * kScoreSlot,
-    kPartial = kChannelRows + kChannelRowsSlot, kRowBlocks = kPartial + kPartialSlot,
-    kValueScale = kRowBlocks + kRowBlocksSlot, kRowMax = kValueScale + kValueScaleSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kChannelNumbers = kRowSum + kRowSumSlot,
-    kQueryFactor = kChannelNumbers + kChannelNumbersSlot,
-    kQueryShift = kQueryFactor + kQueryFactorSlot, kTileStat = kQueryShift + kQueryShiftSlot,
-    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
-    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + kPartMaxSlot,
-    kNewMaxBlocks = kPartSum + kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+constexpr uint32_t kAccumulator = 0, kInt8Rows = kAccumulator + kAccumulatorSlot,
+    kProb = kInt8Rows + 2 * kInt8RowsSlot, kLeavingOut = kProb + kProbSlot,
+    kQueryRows = kLeavingOut + kLeavingOutSlot, kLanes = kQueryRows + kQueryRowsSlot,
+    kQueryFolded = kLanes + kLanesSlot, kResult = kQueryFolded + kQueryFoldedSlot,
+    kKeyScale = kResult + kResultSlot, kKeyOffset = kKeyScale + kKeyScaleSlot,
+    kValueOffset = kKeyOffset + kKeyOffsetSlot, kScore = kValueOffset + kValueOffsetSlot + 256,
+    kChannelRows = kScore + 2 * kScoreSlot, kPartial = kChannelRows + kChannelRowsSlot,
+    kRowBlocks = kPartial + kPartialSlot, kValueScale = kRowBlocks + kRowBlocksSlot,
+    kRowMax = kValueScale + kValueScaleSlot, kRowSum = kRowMax + kRowMaxSlot,
+    kChannelNumbers = kRowSum + kRowSumSlot, kQueryFactor = kChannelNumbers + kChannelNumbersSlot,
+    kQueryShift = kQueryFactor + kQueryFactorSlot, kWideRows = kQueryShift + kQueryShiftSlot,
+    kTileStat = kWideRows + 2 * kWideRowsSlot, kNewMax = kTileStat + kTileStatSlot,
+    kRescale = kNewMax + kNewMaxSlot, kLeavingMax = kRescale + kRescaleSlot,
+    kLeavingSum = kLeavingMax + kLeavingMaxSlot, kMergedMax = kLeavingSum + kLeavingSumSlot,
+    kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
+    kPartSum = kPartMax + kPartMaxSlot, kNewMaxBlocks = kPartSum + kPartSumSlot,
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1

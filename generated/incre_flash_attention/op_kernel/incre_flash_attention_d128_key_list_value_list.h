@@ -3,7 +3,7 @@
  * Attention of one new query token a batch row over its cached keys and values.
  *
  * Contract: mindspore.ops.incre_flash_attention
- * Specialised on
+ * Specialized on
  *   dtype T of query, key, value, attention_out: float16 or bfloat16
  *   head size D from 113 to 128
  *   split(key) = true
@@ -18,7 +18,7 @@
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronization.
  */
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_D128_KEY_LIST_VALUE_LIST_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_D128_KEY_LIST_VALUE_LIST_H
@@ -66,7 +66,9 @@ constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 // V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kLeavingMaxReady = 3;
 
-// Cross-core flags.
+// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
+// the
+// order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -523,7 +525,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or stored as a partial of their key split.
+    // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t firstHead,
         int64_t rowBegin, int64_t rows)
     {

@@ -3,7 +3,7 @@
  * Attention of one new query token a batch row over its cached keys and values.
  *
  * Contract: mindspore.ops.incre_flash_attention
- * Specialised on
+ * Specialized on
  *   dtype T of query, key, value: float16 or bfloat16
  *   head size D from 113 to 128
  *   with quant_scale2
@@ -20,7 +20,7 @@
  *   AIV  WriteRows     tile t - kPrefetch
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronization.
  */
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_D128_QUANT_SCALE2_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_D128_QUANT_SCALE2_H
@@ -71,7 +71,9 @@ constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 // V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kLeavingMaxReady = 3;
 
-// Cross-core flags.
+// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
+// the
+// order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -158,13 +160,13 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, batch, kvHead, slot,
                     taskRows, rowFractals};
-                if (tile < tiles && tiling_.items > item) {
+                if (tile < tiles && item < tiling_.items) {
                     ScoreTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
                         WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
                             earlier.rowFractals, earlier.keyEnd, earlier.firstTile, earlier.tile,
                             earlier.slot);
@@ -213,7 +215,7 @@ private:
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < tiles && tiling_.items > item) {
+                if (tile < tiles && item < tiling_.items) {
                     SoftmaxTile(keyEnd, firstTile, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
@@ -222,7 +224,7 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlier.steps - 1) {
@@ -274,7 +276,7 @@ private:
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        const int64_t steps = tiling_.items <= item ? kRing - 1 : MaxOf(tiles, 1);
+        const int64_t steps = item >= tiling_.items ? kPrefetch : MaxOf(tiles, 1);
         return Item{work, split, task, headTile, kvHead, batch, firstHead, heads, taskRows, keyEnd,
             tileTotal, tilesPerSplit, firstTile, tiles, steps};
     }
@@ -285,7 +287,7 @@ private:
         int64_t rowFractals, int64_t tiles)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0 && tiling_.items > item) {
+        if (tiles > 0 && item < tiling_.items) {
             LoadNz(queryL1,
                 queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN], heads,
                 tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
@@ -552,7 +554,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or stored as a partial of their key split.
+    // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t firstHead,
         int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {

@@ -3,7 +3,7 @@
  * Attention over compressed keys, and the key blocks that matter most to each token.
  *
  * Contract: mindspore.ops.nsa_compress_attention
- * Specialised on
+ * Specialized on
  *   dtype T of query, key, value, attention_out: float16 or bfloat16
  *   head size D1 from 113 to 128
  *   head size D2 from 113 to 128
@@ -20,7 +20,7 @@
  *   AIV  SelectTile    tile t - kPrefetch  waits for kScoreAgainRingReady, sets kScoreAgainRingFree
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronization.
  */
 #ifndef ATTNDSL_NSA_COMPRESS_ATTENTION_D128_E128_H
 #define ATTNDSL_NSA_COMPRESS_ATTENTION_D128_E128_H
@@ -66,7 +66,9 @@ constexpr int32_t kLeavingStatisticReady = 1;  // V_MTE3, leavingStatistic: one 
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
 constexpr int32_t kSelectedReady = 5;  // V_MTE3, selected: one id a slot
 
-// Cross-core flags.
+// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
+// the
+// order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreAgainRingReady = 0;
 constexpr uint16_t kScoreRingReady = 1;
 constexpr uint16_t kProbRingReady = 2;
@@ -758,7 +760,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised, to the output.
+    // Rows of a finished item: normalized, to the output.
     __aicore__ inline void WriteRows(int64_t firstHead, int64_t heads, int64_t firstQuery,
         int64_t firstToken, int64_t rowBegin, int64_t rows)
     {

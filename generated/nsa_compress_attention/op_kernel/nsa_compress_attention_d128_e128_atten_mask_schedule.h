@@ -8,15 +8,15 @@
 
 namespace nsa_compress_attention_d128_e128_atten_mask {
 
-// Fixed by the device and by what the kernel is specialised on.
+// Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows reach back to
-constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 2, result_slots 2, widen_lead 1, split_kv 1 (needed: a
+// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv 1 (needed: a
 // selection needs probabilities under all keys (nsa_compress_attention.py:145)), cores auto.
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -51,7 +51,7 @@ static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
     "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kFoldedLanes <= kRepeatLanes, "the reduction of a tile has as many levels");
+static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize > kBaseN, "several matrix multiplies take the parts of a head");
 static_assert(kPaddedValueSize % kBaseN == 0, "the parts of a head are alike");
 

@@ -6,7 +6,7 @@
  *
  * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
  * null pointer.
- * The tiling key tells which specialisation a call needs; the host picks it in
+ * The tiling key tells which specialization a call needs; the host picks it in
  * op_host/relay_attention_plan.h.
  * A package has one binary for each dtype column of the definition, whose build tells the dtype:
  * kernels of

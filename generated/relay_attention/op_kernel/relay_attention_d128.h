@@ -3,7 +3,7 @@
  * Attention of one new query token a batch row over its own keys and those of its share group.
  *
  * Contract: ATB RelayAttentionOperation
- * Specialised on
+ * Specialized on
  *   dtype T of query, key, value, keyShare, valueShare, attentionMask, out: float16 or bfloat16
  *   head size D from 113 to 128
  * Batch, heads, lengths and strides are run-time values.
@@ -24,7 +24,7 @@
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingKeyShareReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronization.
  */
 #ifndef ATTNDSL_RELAY_ATTENTION_D128_H
 #define ATTNDSL_RELAY_ATTENTION_D128_H
@@ -72,7 +72,9 @@ constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kLeavingMaxReady = 1;
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
 
-// Cross-core flags.
+// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
+// the
+// order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingKeyReady = 0;
 constexpr uint16_t kProbRingKeyReady = 1;
 constexpr uint16_t kOutRingKeyReady = 2;
@@ -130,8 +132,8 @@ public:
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
-            prob_ = View<T>(ub_, kProb);
             lanes_ = View<float>(ub_, kLanes);
+            prob_ = View<T>(ub_, kProb);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
@@ -492,8 +494,7 @@ private:
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, operands.probRingGm[slot * operands.rowsPerTask * kTileKeys], taskRows,
                 keys, kTileKeys, rowFractals * kFractal);
-            for (int64_t d0 = 0; d0 < kPaddedHeadSize; d0 += kBaseN) {
-                const int64_t width = kBaseN;
+            {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
@@ -502,14 +503,13 @@ private:
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     LoadNzOfAnyPitch(valueL1,
-                        operands.valueGm[valueTile + k0 * operands.valueStrideT + d0], depth,
-                        MinOf(width, tiling_.headDim - d0), operands.valueStrideT,
-                        RoundUp(depth, kFractal));
+                        operands.valueGm[valueTile + k0 * operands.valueStrideT], depth,
+                        tiling_.headDim, operands.valueStrideT, RoundUp(depth, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
-                        const int64_t columnFractals = CeilDiv(width, kFractal);
+                        const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         LoadLeft(leftL0,
                             probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
@@ -522,11 +522,12 @@ private:
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // below 10 fractals only: larger products accumulate in order without
                             // it
-                            if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
+                            if (rowFractals * kFractal * kPaddedHeadSize
+                                < 10 * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
                             }
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, width, depth, 0, false,
+                                MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
                                     k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ ^= 1;
@@ -538,8 +539,8 @@ private:
                     valueL1Slot_ ^= 1;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(operands.outRingGm[slot * operands.rowsPerTask * kPaddedHeadSize + d0],
-                    productL0, taskRows, width, kPaddedHeadSize, rowFractals * kFractal);
+                StoreProduct(operands.outRingGm[slot * operands.rowsPerTask * kPaddedHeadSize],
+                    productL0, taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -613,9 +614,7 @@ private:
                 }
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
-            if (kFoldedLanes * 8 > keys) {
-                Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
-            }
+            Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
             MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
@@ -645,9 +644,7 @@ private:
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
             Adds(rowMax_[r0], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
-            if (kFoldedLanes * 8 > keys) {
-                Duplicate(lanes_, float(0), chunk * kFoldedLanes);
-            }
+            Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();

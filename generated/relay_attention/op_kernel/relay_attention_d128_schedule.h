@@ -7,26 +7,27 @@
 
 namespace relay_attention_d128 {
 
-// Fixed by the device and by what the kernel is specialised on.
+// Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
-constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
+// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
-constexpr int64_t kTileKeys = 512;  // keys of one score tile
-constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
+constexpr int64_t kTileKeys = 128;  // keys of one score tile (stored)
+constexpr int64_t kRowsPerStep = 32;  // query rows of one vector step (stored)
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply (spec)
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
+constexpr int64_t kValueN = 128;  // value columns of one matrix multiply (stored)
 
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
-constexpr int64_t kValueBlock = kBaseK * kBaseN;  // elements of a block of values
+constexpr int64_t kValueBlock = kBaseK * kPaddedHeadSize;  // elements of a block of values
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 
@@ -36,26 +37,26 @@ static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, 
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
 static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
+static_assert(kValueN >= 16 && kValueN <= 256 && kValueN % 16 == 0, "limits of value_n");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
 static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
     "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kFoldedLanes <= kRepeatLanes, "the reduction of a tile has as many levels");
-static_assert(kPaddedHeadSize > kBaseN, "several matrix multiplies take the parts of a head");
-static_assert(kPaddedHeadSize % kBaseN == 0, "the parts of a head are alike");
+static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
+static_assert(kPaddedHeadSize <= kValueN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
+    kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
@@ -73,13 +74,12 @@ constexpr uint32_t
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4;  // exp(old max - new max) of the tiles in flight
-constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
-    kProb = kAccumulator + kAccumulatorSlot, kLeavingOut = kProb + kProbSlot,
-    kResult = kLeavingOut + 2 * kLeavingOutSlot, kLanes = kResult + 2 * kResultSlot,
-    kRowBlocks = kLanes + kLanesSlot, kLeavingMax = kRowBlocks + kRowBlocksSlot,
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kMergedMax = kLeavingSum + 2 * kLeavingSumSlot,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kNewMaxBlocks = kMergedSum + kMergedSumSlot,
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+constexpr uint32_t kAccumulator = 0, kScore = kAccumulator + kAccumulatorSlot,
+    kLeavingOut = kScore + 2 * kScoreSlot, kResult = kLeavingOut + 2 * kLeavingOutSlot,
+    kLanes = kResult + 2 * kResultSlot, kProb = kLanes + kLanesSlot, kRowBlocks = kProb + kProbSlot,
+    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
+    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartMax = kPartial + 2 * kPartialSlot,
     kPartSum = kPartMax + 2 * kPartMaxSlot, kRowMax = kPartSum + 2 * kPartSumSlot,
     kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
@@ -109,7 +109,8 @@ constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
 static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
-constexpr uint32_t kProductL0Slot = kMaxRows * kBaseN * 4;
+constexpr uint32_t kProductL0Slot =
+    kMaxRows * (kBaseN > kPaddedHeadSize ? kBaseN : kPaddedHeadSize) * 4;
 constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
 

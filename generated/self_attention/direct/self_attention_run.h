@@ -66,7 +66,7 @@ inline void *ListOnDevice(std::vector<Tensor> entries, const std::vector<void *>
     return copy(words.data(), words.size() * sizeof(uint64_t));
 }
 
-// Launches a call on at most `cores` cube cores. The stream still has to be synchronised.
+// Launches a call on at most `cores` cube cores. The stream still has to be synchronized.
 //
 // Where `plan.scheduleMode` is 1, all blocks wait for each other. A package tells the runtime,
 // which starts them at

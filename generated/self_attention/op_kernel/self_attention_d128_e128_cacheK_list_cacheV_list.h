@@ -3,7 +3,7 @@
  * Attention of new tokens over a key/value cache that they are appended to (calcType 0, 1, 2).
  *
  * Contract: ATB SelfAttentionOperation
- * Specialised on
+ * Specialized on
  *   dtype T of query, cacheK, cacheV, output: float16 or bfloat16
  *   head size headSize from 113 to 128
  *   head size headSizeV from 113 to 128
@@ -19,7 +19,7 @@
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronization.
  */
 #ifndef ATTNDSL_SELF_ATTENTION_D128_E128_CACHEK_LIST_CACHEV_LIST_H
 #define ATTNDSL_SELF_ATTENTION_D128_E128_CACHEK_LIST_CACHEV_LIST_H
@@ -71,7 +71,9 @@ constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
 // V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kLeavingMaxReady = 4;
 
-// Cross-core flags.
+// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
+// the
+// order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -632,7 +634,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or stored as a partial of their key split.
+    // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads,
         int64_t firstQuery, int64_t firstToken, int64_t rowBegin, int64_t rows)
     {

@@ -21,9 +21,9 @@ const Recipe key{attndsl::DataType::kInt8, {2, 1, 128}, 23};
 const Recipe value{attndsl::DataType::kInt8, {2, 1, 128}, 24};
 const Recipe seqLen{attndsl::DataType::kInt32, {2}, 0, {1, 1}, 2};
 const Recipe qkDescale{attndsl::DataType::kFloat32, {2}, 26};
-const Recipe qkOffset{attndsl::DataType::kInt32, {1}, 0, {0}};
+const Recipe qkOffset{attndsl::DataType::kInt32, {1}, 0, {1}};
 const Recipe vpvDescale{attndsl::DataType::kFloat32, {2}, 28};
-const Recipe vpvOffset{attndsl::DataType::kInt32, {1}, 0, {0}};
+const Recipe vpvOffset{attndsl::DataType::kInt32, {1}, 0, {1}};
 const Recipe pScale{attndsl::DataType::kFloat32, {2}, 30};
 
 const std::vector<double> output = {

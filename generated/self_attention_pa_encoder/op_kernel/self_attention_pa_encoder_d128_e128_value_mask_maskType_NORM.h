@@ -3,7 +3,7 @@
  * Attention of prompts over their own keys.
  *
  * Contract: ATB SelfAttentionOperation
- * Specialised on
+ * Specialized on
  *   dtype T of query, key, value, mask, output: float16 or bfloat16
  *   head size headSize from 113 to 128
  *   head size headSizeV from 113 to 128
@@ -25,7 +25,7 @@
  *   AIV  WriteRows     tile t - kPrefetch
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
- * kernel does not rely on the compiler's automatic synchronisation.
+ * kernel does not rely on the compiler's automatic synchronization.
  */
 #ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_D128_E128_VALUE_MASK_MASKTYPE_NORM_H
 #define ATTNDSL_SELF_ATTENTION_PA_ENCODER_D128_E128_VALUE_MASK_MASKTYPE_NORM_H
@@ -74,7 +74,9 @@ constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 // V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kLeavingMaxReady = 3;
 
-// Cross-core flags.
+// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
+// the
+// order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -165,14 +167,14 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot,
                     taskRows, rowFractals};
-                if (tile < tiles && tiling_.items > item) {
+                if (tile < tiles && item < tiling_.items) {
                     ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile,
                         slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
                         WeightedTile(earlier.kvHead, earlier.taskRows, earlier.rowFractals,
                             earlier.keyEnd, earlier.firstTile, earlier.valueStart, earlier.tile,
                             earlier.slot);
@@ -221,7 +223,7 @@ private:
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < tiles && tiling_.items > item) {
+                if (tile < tiles && item < tiling_.items) {
                     SoftmaxTile(batch, firstHead, heads, firstQuery, keyEnd, firstTile, tile, slot,
                         itemSlot, rowBegin, rows);
                 }
@@ -231,7 +233,7 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && tiling_.items > earlier.item) {
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlier.steps - 1) {
@@ -290,7 +292,7 @@ private:
         const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
         const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
         const int64_t steps =
-            tiling_.items <= item ? kRing - 1 : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
+            item >= tiling_.items ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
         return Item{work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
             seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyEnd,
             tileTotal, tilesPerSplit, firstTile, tiles, steps};
@@ -329,7 +331,7 @@ private:
         int64_t firstQuery, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0 && tiling_.items > item) {
+        if (tiles > 0 && item < tiling_.items) {
             if (heads == 1 && tiling_.queryStrideS <= 65535) {
                 LoadNz(queryL1,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
@@ -629,7 +631,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or stored as a partial of their key split.
+    // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads,
         int64_t firstQuery, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {

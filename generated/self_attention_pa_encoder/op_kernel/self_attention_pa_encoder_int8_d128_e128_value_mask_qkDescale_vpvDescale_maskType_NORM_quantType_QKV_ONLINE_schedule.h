@@ -9,15 +9,15 @@
 
 namespace self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE {
 
-// Fixed by the device and by what the kernel is specialised on.
+// Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kInt8Depth = 32;  // columns of a cube fractal of int8
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
-constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options that are no constants: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
+// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 // keys of one score tile (needed: a block of int8 probabilities (self_attention.py:560))
 constexpr int64_t kTileKeys = 128;
@@ -45,7 +45,7 @@ static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vect
 static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize <= 65536, "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kFoldedLanes <= kRepeatLanes, "the reduction of a tile has as many levels");
+static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.

@@ -1,11 +1,11 @@
-// Normalisation of rows by the library.
+// Normalization of rows by the library.
 #pragma once
 #include "kernel_tiling/kernel_tiling.h"
 #include "library_rows.h"
 
 namespace AscendC {
 namespace detail {
-// Rows of a normalisation: `columns` elements apart, of which `used` count.
+// Rows of a normalization: `columns` elements apart, of which `used` count.
 inline bool norm_rows(const char* what, uint32_t type_bytes, uint32_t rows, uint32_t columns, uint32_t used, const SourceLine& at) {
   if (rows && columns && columns * type_bytes % 32 == 0 && used && used <= columns) return true;
   complain("norm_shape", at, attnemu::format("%s: the tiling has %u rows of %u elements, of which %u count: whole blocks of 32 bytes are needed", what, rows, columns, used));

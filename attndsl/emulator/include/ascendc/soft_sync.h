@@ -1,4 +1,4 @@
-// Synchronisation between cores through workspaces in global memory.
+// Synchronization between cores through workspaces in global memory.
 #pragma once
 #include "attnemu/soft_sync.h"
 #include "sync.h"

@@ -78,7 +78,7 @@ class Core {
   ScalarCache cache;
   UnitFlags unit_flags;
   CoreTime time;
-  std::array<uint64_t, kPipes> instructions{};  // issued a pipe, without synchronisation
+  std::array<uint64_t, kPipes> instructions{};  // issued a pipe, without synchronization
   double product_steps = 0;                     // of the cube, if no operand had rows or columns that only fill fractals
   uint64_t refused = 0;                         // of them without effect: their operands were wrong
   void* buffers = nullptr;                      // the face's buffer manager

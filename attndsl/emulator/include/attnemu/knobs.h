@@ -7,7 +7,7 @@ namespace attnemu {
 
 struct Knobs {
   uint64_t seed = 0;          // which of the cores that are as good as level in time goes on; 0 = lowest index first
-  bool auto_sync = false;     // the compiler's own synchronisation on the vector core (--cce-auto-sync)
+  bool auto_sync = false;     // the compiler's own synchronization on the vector core (--cce-auto-sync)
   bool flags_count = false;   // a flag set before an earlier wait has passed is kept for the next wait
   bool clean_at_end = false;  // the compiler cleans the scalar cache when a kernel ends
   bool saturate = false;      // CTRL[48] = 0: half/bf16 results saturate, NaN becomes 0; false keeps inf and NaN

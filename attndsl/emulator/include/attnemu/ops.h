@@ -21,7 +21,7 @@ namespace attnemu {
   X(LoadUB) X(LoadL1) X(LoadL1Fractals) X(LoadL0) X(StoreUB) X(StoreL1) X(CopyUB) X(LoadL0A) X(LoadL0B)                 \
   X(LoadL0Transposed) X(LoadL0Window) X(LoadBias) X(LoadQuantWords) X(FillL1) X(FillL0) X(WriteBack) X(WriteBackL1)
 
-// The scalar unit and synchronisation; Issue: handing one instruction to a pipe.
+// The scalar unit and synchronization; Issue: handing one instruction to a pipe.
 #define ATTNEMU_SCALAR_OPS(X)                                                                                           \
   X(Issue) X(ScalarLoad) X(ScalarStore) X(ScalarLoadGlobal) X(ScalarStoreGlobal) X(ScalarMiss) X(CleanCache) X(SetFlag) \
   X(WaitFlag) X(Barrier) X(CrossCoreSet) X(CrossCoreWait) X(SoftSync)

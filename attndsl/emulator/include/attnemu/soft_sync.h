@@ -1,4 +1,4 @@
-// Synchronisation between cores through words in global memory: what libraries build from polling. The polling itself
+// Synchronization between cores through words in global memory: what libraries build from polling. The polling itself
 // is not played: a word is set or clear, and carries the clock of who set it.
 #pragma once
 #include "memory.h"

@@ -1,4 +1,4 @@
-// Synchronisation instructions: flags, barriers, cross-core counters.
+// Synchronization instructions: flags, barriers, cross-core counters.
 #pragma once
 #include "machine.h"
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (C++ statements stay on one line)
-"""Every synchronisation call of a whole mix kernel is needed, and its absence is reported."""
+"""Every synchronization call of a whole mix kernel is needed, and its absence is reported."""
 
 from __future__ import annotations
 
