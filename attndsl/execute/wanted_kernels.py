@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attndsl.codegen.kernel_set.kernel_list import ListedKernel
 from attndsl.codegen.kernel_set.kernel_request import legal_choice
 from attndsl.compiler.prepare_launch import specialization_of
 from attndsl.expr.argument_facts import dtype_of, given, passed
-from attndsl.lowering.signature.specialization import Specialization, feature_names
+from attndsl.lowering.signature.specialization import Specialization, feature_names, features_told
 from attndsl.spec.operator.covering import choosable
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import default_specialization
@@ -22,7 +23,8 @@ def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
     """
     special = kernel.special
     io = operator.tensor(operator.outputs[0].like)
-    features = {given(feature).name: feature in special.features for feature in feature_names(operator)}
+    features_of_it = frozenset(feature_names(operator))
+    features = {given(feature).name: feature in special.features for feature in features_of_it}
     pins: dict[str, Any] = {dtype_of(io.name).name: special.dtype}
     pins |= {asked: True for asked, told in features.items() if told}
     legal = choosable(operator)
@@ -30,8 +32,11 @@ def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
     likely: dict[str, Any] = {**features, **default_specialization(operator)}
     if (choice := legal_choice(operator, pins, special.dtype)) is not None:
         likely = {**passed((spec.name for spec in operator.tensors), choice.present), **choice.settings}
-    numbers = {spec.name for spec in operator.params if not spec.choices}  # left to the case
-    likely = {each: value for each, value in likely.items() if each not in numbers and value is not None}
+    free = {spec.name for spec in operator.params if not spec.choices}  # left to the case
+    beside = [spec.name for spec in operator.tensors if spec.optional and spec.name not in features_of_it]
+    free |= {given(name).name for name in beside}  # such as lengths, which no kernel is specialized on
+    likely = {each: value for each, value in likely.items() if each not in free and value is not None}
+    pins |= {given(name).name: True for name in _needed(operator, special, likely, beside)}
     return WantedKernel(
         name=kernel.name,
         mode=operator,
@@ -40,6 +45,20 @@ def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
         sizes=_sizes(operator, special),
         takes=lambda call: specialization_of(call) == special,
     )
+
+
+def _needed(
+    operator: Operator, special: Specialization, values: Mapping[str, Any], beside: Sequence[str]
+) -> tuple[str, ...]:
+    """The tensor of ``beside`` without which a call would not read some feature of the kernel, if there is
+    one."""
+    fixed = {spec.name for spec in operator.tensors if not spec.optional} | special.features
+    if special.features <= features_told(operator, frozenset(fixed), values):
+        return ()
+    for name in beside:
+        if special.features <= features_told(operator, frozenset({*fixed, name}), values):
+            return (name,)
+    return ()
 
 
 def _sizes(operator: Operator, special: Specialization) -> dict[str, tuple[int, ...]]:
