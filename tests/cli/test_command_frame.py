@@ -18,7 +18,9 @@ import attndsl.cli.call_files
 import attndsl.cli.doctor
 import attndsl.cli.profile
 import attndsl.cli.show
+import attndsl.cli.tune
 import attndsl.emulator.program
+import attndsl.mutate.runner
 from attndsl.base import disk_cache
 from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.campaign import records, runner
@@ -61,6 +63,8 @@ COMMANDS = {
     "verify": ("mine.py", "--cases", "2", "--backend", "tile"),
     "run": ("mine.py", "in.npz"),
     "profile": ("mine.py", "--shape", "B=1,N=1,KN=1,T=16,D=16"),
+    "tune": ("mine.py", "--shape", "B=1,N=1,KN=1,T=16,D=16", "--top", "1"),
+    "mutate": ("mine.py", "--mutants", "1", "--cases", "2", "--seed", "1"),
     "emulate": ("program.cpp",),
     "doctor": (),
     "cache": ("dir",),
@@ -73,6 +77,8 @@ KEYS = {
     "verify": {"ok", "verifications", "not_verified"},
     "run": {"operator", "backend", "results"},
     "profile": {"operator", "kernel", "predicted_microseconds"},
+    "tune": {"operator", "kernel", "default_microseconds", "best_microseconds", "candidates"},
+    "mutate": {"operator", "mutants", "killed", "survivors"},
     "emulate": {"exit_code", "stdout", "findings", "counters"},
     "doctor": {"ok", "checks"},
     "cache": {"action", "folder", "entries", "bytes", "limit_bytes", "removed_bytes"},
@@ -86,12 +92,14 @@ WORK = {
     "verify": (attndsl.campaign, "verify"),
     "run": (attndsl.cli.call_files, "load_call"),
     "profile": (attndsl.cli.profile, "call_of_shape"),
+    "tune": (attndsl.cli.tune, "tune_call"),
+    "mutate": (attndsl.mutate.runner, "mutate"),
     "emulate": (attndsl.emulator.program, "build_program"),
     "doctor": (attndsl.cli.doctor, "examine"),
     "cache": (disk_cache, "cache_place"),
     "completion": (click.shell_completion, "get_completion_class"),
 }
-TAKES_A_SPEC = ["show", "generate", "verify", "run", "profile"]
+TAKES_A_SPEC = ["show", "generate", "verify", "run", "profile", "tune", "mutate"]
 
 
 @pytest.fixture

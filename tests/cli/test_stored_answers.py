@@ -23,7 +23,11 @@ def described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str
     found: list[tuple[str, ...]] = []
     describe = stages.describe_stages
     monkeypatch.setattr(
-        stages, "describe_stages", lambda op, req, names: found.append(names) or describe(op, req, names)
+        stages,
+        "describe_stages",
+        lambda op, req, names, explained: (
+            found.append(names) or describe(op, req, names, explained=explained)
+        ),
     )
     return found
 

@@ -21,11 +21,17 @@ BACKENDS = pytest.mark.parametrize("backend", ["reference", "tile", "emulator"])
 
 
 @BACKENDS
-@pytest.mark.parametrize("sizes", [{"b": 0}, {"d": 0}, {"n": 0}])
+@pytest.mark.parametrize("sizes", [{"b": 0}, {"n": 0}])
 def test_results_without_elements(tmp_path: Path, sizes: dict[str, Any], backend: str) -> None:
     call = decode_call(**sizes)
     found = decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT)(**call, backend=backend)
     assert found.shape == call["query"].shape and found.dtype == call["query"].dtype and not found.size
+
+
+def test_heads_without_channels_are_refused(tmp_path: Path) -> None:
+    op = decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT)
+    with pytest.raises(CallError, match="D: must be at least 1, channels of a head; D is 0"):
+        op(**decode_call(d=0))
 
 
 @BACKENDS

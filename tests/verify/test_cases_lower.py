@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from attndsl.api import ops
-from attndsl.compiler.compile import _recognized, _stated, compile_operator
+from attndsl.compiler.compile import _stated, compile_operator, recognized, resolved
 from attndsl.compiler.prepare_launch import specialization_of
 from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.lowering.errors import DoesNotFit
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.required_options import required_options
-from attndsl.lowering.match.schedule_options import resolve
 from attndsl.spec.operator.loader import shipped_names
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream, spaces
@@ -23,10 +22,9 @@ OPERATORS = shipped_names()
 
 def check_lowers(operator, specialization):
     """Raises NotLowered for one that has no kernel; without the passes, which take most of the time."""
-    computation, interface = _recognized(operator, specialization)
-    schedule = resolve(
-        _stated(operator, required_options(computation)), operator.device, operator.schedule_lines
-    )
+    computation, interface = recognized(operator, specialization)
+    stated = _stated(operator, required_options(computation))
+    schedule = resolved(operator, interface, specialization, stated)
     try:
         lower(computation, interface, schedule, operator.device)
     except (DoesNotFit, NamesTaken):  # another schedule or other names will do

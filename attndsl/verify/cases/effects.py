@@ -43,7 +43,8 @@ def _matters(call: Call, feature: str, own: list[Array]) -> bool:
         return True
     for other in _alternatives(call, feature):
         try:
-            found = _results(other)
+            with np.errstate(all="ignore"):  # it may be no legal call
+                found = _results(other)
         except Exception:  # not a call: sizes do not fit, or what is absent cannot be. It shows nothing
             continue
         if _differ(call, own, found):
