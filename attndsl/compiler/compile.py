@@ -128,7 +128,7 @@ def _compile(
     schedule = resolved(operator, signature, specialization, stated)
     while True:
         try:
-            draft = first_draft(computation, signature, schedule, operator.device)
+            draft = check_field_names(first_draft(computation, signature, schedule, operator.device))
             check_room(draft)
             joint, program = finish(with_hoisted_loads(draft))
         except NamesTaken as clash:
