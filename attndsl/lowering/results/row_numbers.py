@@ -119,7 +119,7 @@ def _where_no_key(
     context: Context, target: Buffer, value: Expr, rows: RowStatistics, where: SourceLine
 ) -> list[Statement]:
     """``value`` in the rows that have seen no key: their sum is 0, or the smallest number in its place."""
-    sums, lanes = _blocks(context, "sums"), _lanes(context, target)
+    sums, lanes = vector_buffers(context).row_blocks, _lanes(context, target)
     size = context.rows_per_step * STATISTIC_LANES
     meaning = "one bit a lane: 1 where a row has seen a key"
     bits = context.in_ub("rowHasKeys", "uint8", maximum(size // 8, _BITS), meaning)

@@ -22,7 +22,7 @@ from attndsl.verify.data.row_locations import RowLocations
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.values import FILL, PROBE, SATURATED, SUNK
 
-DEPTH = 160.0
+DEPTH = 120.0
 """How far below zero all scores of the sunk inputs are: the exponential of any is 0 in float32."""
 SPREAD = 1000.0
 """Largest score of the extreme inputs: softmax saturates."""

@@ -129,7 +129,6 @@ public:
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            sumsOfStatistics_ = View<float>(ub_, kSumsOfStatistics);
             rowHasKeys_ = View<uint8_t>(ub_, kRowHasKeys);
             blockBits_ = View<uint8_t>(ub_, kBlockBits);
         }
@@ -698,9 +697,9 @@ private:
                 PipeBarrier<PIPE_V>();
                 Brcb(leavingStatistic, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
                 // -inf in rows without a key
-                Brcb(sumsOfStatistics_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                CompareScalar(rowHasKeys_, sumsOfStatistics_, float(kSmallest), CMPMODE::GT,
+                CompareScalar(rowHasKeys_, rowBlocks_, float(kSmallest), CMPMODE::GT,
                     kRowsPerStep * 8);
                 PipeBarrier<PIPE_V>();
                 Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(-__builtin_inff()),
@@ -731,10 +730,9 @@ private:
             WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
             Brcb(leavingStatistic, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
             // 0.0 in rows without a key
-            Brcb(sumsOfStatistics_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+            SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            CompareScalar(rowHasKeys_, sumsOfStatistics_, float(kSmallest), CMPMODE::GT,
-                kRowsPerStep * 8);
+            CompareScalar(rowHasKeys_, rowBlocks_, float(kSmallest), CMPMODE::GT, kRowsPerStep * 8);
             PipeBarrier<PIPE_V>();
             Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(0.0f),
                 SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerStep * 8);
@@ -1032,8 +1030,8 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<int32_t> blockNumber_, laneBlock_, laneOffset_;
     LocalTensor<float> laneNumber_, rowMax_, rowSum_, accumulator_, lanes_, rowBlocks_, tileStat_;
-    LocalTensor<float> newMax_, rescale_, sumsOfStatistics_, window_, blockScore_, blockRecords_;
-    LocalTensor<float> best_, blockTerm_, merged_;
+    LocalTensor<float> newMax_, rescale_, window_, blockScore_, blockRecords_, best_, blockTerm_;
+    LocalTensor<float> merged_;
     LocalTensor<T> prob_;
     LocalTensor<uint8_t> rowHasKeys_, blockBits_;
     LocalTensor<T> queryL1_;

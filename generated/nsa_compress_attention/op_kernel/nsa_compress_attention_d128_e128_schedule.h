@@ -85,8 +85,6 @@ constexpr uint32_t
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kLeavingStatisticSlot = kRowsPerStep * 8 * 4,  // 2 slots: a row statistic, one block a row
-    // sums on the way to numbers of rows, one block a row
-    kSumsOfStatisticsSlot = kRowsPerStep * 8 * 4,
     // one bit a lane: 1 where a row has seen a key
     kRowHasKeysSlot = kRowsPerStep * 8 / 8 > 32 ? kRowsPerStep * 8 / 8 : 32,
     kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32;  // one bit a lane
@@ -103,8 +101,7 @@ constexpr uint32_t kAccumulator = 0, kScore = kAccumulator + kAccumulatorSlot,
     kRowMax = kBlockTerm + kBlockTermSlot, kRowSum = kRowMax + kRowMaxSlot,
     kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
     kRescale = kNewMax + kNewMaxSlot, kLeavingStatistic = kRescale + kRescaleSlot,
-    kSumsOfStatistics = kLeavingStatistic + 2 * kLeavingStatisticSlot,
-    kRowHasKeys = kSumsOfStatistics + kSumsOfStatisticsSlot,
+    kRowHasKeys = kLeavingStatistic + 2 * kLeavingStatisticSlot,
     kBlockBits = kRowHasKeys + kRowHasKeysSlot, kUbEnd = kBlockBits + kBlockBitsSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");
