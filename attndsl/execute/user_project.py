@@ -261,9 +261,8 @@ class UserProject:
             raise UnknownMember(f"tiling data of {told.bytes} bytes are more than {tiling.size}")
         return told, tiling[: told.bytes].copy()
 
-    @property
-    def library(self) -> ctypes.CDLL:
-        """The compiled plan.
+    def compiled_plan(self) -> ctypes.CDLL:
+        """The plan as a shared object; the first call compiles it.
 
         Raises:
             CompileFailed: it does not compile.

@@ -211,7 +211,7 @@ class Bench:
         for case in self._cases(seed, count):
             data, reports = case_data(case), list[Report]()
 
-            marks = (ctypes.c_uint8 * MOST_STATEMENTS).in_dll(project.library, _SYMBOL)
+            marks = (ctypes.c_uint8 * MOST_STATEMENTS).in_dll(project.compiled_plan(), _SYMBOL)
             ctypes.memset(marks, 0, MOST_STATEMENTS)
 
             def execute(launch: Launch, reports: list[Report] = reports) -> Report:

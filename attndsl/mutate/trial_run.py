@@ -110,7 +110,7 @@ class _Mutant:
                 (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
                 (self.folder / path).write_text(text)
             self._kernel = build_in(self.folder, source, entry=source.stem)
-        self._project.library  # noqa: B018 -- it is compiled now, not in the first case
+        self._project.compiled_plan()  # now: what does not compile is no mutant, not a failed case
 
     @property
     def _is_planned(self) -> bool:
