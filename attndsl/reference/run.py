@@ -33,7 +33,20 @@ def run(call: Call, precision: str = "float32", cast: bool = True) -> tuple[Arra
     """
     if precision not in PRECISIONS:
         raise ChoiceError(f"precision: {precision!r} is none of {', '.join(map(repr, PRECISIONS))}")
-    state = new_state(call, PRECISIONS[precision])
+    return _run(new_state(call, PRECISIONS[precision]), cast)
+
+
+def run_some(call: Call, tasks: int) -> tuple[Array, ...]:
+    """The results of :func:`run` in float32, of at most ``tasks`` blocks of queries, evenly chosen.
+
+    Rows of others are NaN, or what casting NaN to the results' dtype gives. Selections, which may come from
+    several blocks, mean nothing where one is left out.
+    """
+    return _run(new_state(call, PRECISIONS["float32"], most_tasks=tasks), cast=True)
+
+
+def _run(state: State, cast: bool) -> tuple[Array, ...]:
+    call = state.call
     with np.errstate(all="ignore"):
         results = tuple(_result(state, output, cast) for output in call.graph.outputs)
     for node in call.graph.nodes:

@@ -59,7 +59,8 @@ class State:
 
     ``rules``: passed down, so that a rule asks for the value of any node and knows no other rule.
     ``values``: whole values by node; ``statistics``: row maximum and sum by softmax node; ``boundaries``:
-    first row of each batch row, and the end, by packed node; ``decided``: answers of :meth:`once`.
+    first row of each batch row, and the end, by packed node; ``decided``: answers of :meth:`once`;
+    ``most_tasks``: blocks of queries that are computed at most, None for all.
     """
 
     call: Call
@@ -70,6 +71,7 @@ class State:
     boundaries: dict[int, Array] = field(default_factory=dict)
     scratch: Scratch = field(default_factory=Scratch)
     decided: dict[tuple[object, int], Any] = field(default_factory=dict)
+    most_tasks: int | None = None
 
     def once(self, rule: Callable[[State, Any], Found], node: Node) -> Found:
         """``rule(self, node)``, asked once a run: for what holds in all blocks."""
@@ -130,6 +132,11 @@ class State:
         """Query heads that share a key/value head."""
         extents = self.call.extents
         return extents.get("N", 1) // extents.get("K", extents.get("N", 1))
+
+    def heads_of(self, k: int) -> slice:
+        """The query heads of key/value head ``k``."""
+        group = self.heads_per_group
+        return slice(k * group, (k + 1) * group)
 
 
 def stored_dtype(state: State, name: str) -> Any:

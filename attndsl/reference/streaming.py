@@ -12,7 +12,7 @@ from attndsl.reference.ranges import Visibility
 from attndsl.reference.requantize import RequantizingAccumulator
 from attndsl.reference.scores import evaluate
 from attndsl.reference.state import Labelled, State
-from attndsl.reference.tasks import Rowset, Rowsets, Task, queries_in_block, query_block, query_tasks
+from attndsl.reference.tasks import Rowset, Rowsets, Task, queries_in_block, query_block, query_tasks, spread
 from attndsl.reference.threads import for_each
 from attndsl.spec.contract.layout import Array
 
@@ -65,7 +65,11 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
 
     keys = max(extents["T"], extents.get("U", 0))
     scores = extents["B"] * extents["N"] * extents["Q"] * keys
-    for_each(work, query_tasks(state, space), parallel=scores >= SCORES_WORTH_THREADS)
+    tasks, left_out = spread(query_tasks(state, space), state.most_tasks)
+    for_each(work, tasks, parallel=scores >= SCORES_WORTH_THREADS)
+    for b, k, queries in left_out:
+        location = space.locate(b, state.heads_of(k), queries)
+        out[location] = top[location] = total[location] = np.nan
     if isinstance(softmax, Softmax):
         state.statistics[id(softmax)] = {
             "RowMax": Labelled(space.axes, top),

@@ -38,6 +38,17 @@ def query_tasks(state: State, space: QuerySpace) -> list[Task]:
     ]
 
 
+def spread(tasks: list[Task], most: int | None) -> tuple[list[Task], list[Task]]:
+    """At most ``most`` of the tasks, evenly chosen, and the others."""
+    if most is None or len(tasks) <= most:
+        return tasks, []
+    chosen = {index * (len(tasks) - 1) // max(most - 1, 1) for index in range(most)}
+    return (
+        [task for index, task in enumerate(tasks) if index in chosen],
+        [task for index, task in enumerate(tasks) if index not in chosen],
+    )
+
+
 def queries_in_block(state: State) -> int:
     """Queries in a block; those of all heads of a group are its rows."""
     return max(1, QUERY_ROWS_IN_BLOCK // state.heads_per_group)
@@ -45,8 +56,7 @@ def queries_in_block(state: State) -> int:
 
 def query_block(state: State, space: QuerySpace, task: Task, readers: dict[int, RowReader]) -> Block:
     """The block of a task, with no key yet."""
-    group = state.heads_per_group
-    heads = slice(task.k * group, (task.k + 1) * group)
+    heads = state.heads_of(task.k)
     location = space.locate(task.b, heads, task.queries)
     return Block(task.b, task.k, heads, task.queries, _NO_KEYS, readers, {}, location)
 

@@ -165,6 +165,12 @@ _POINTWISE = frozenset[type[Node]]({Elementwise, Replace, Opposite, Take, Cast, 
 RULES = Rules(whole=_WHOLE, pointwise=_POINTWISE, rows={**STORED_ROWS, **CACHES})
 
 
-def new_state(call: Call, real: np.dtype[Any], values: dict[int, Labelled] | None = None) -> State:
-    """A run of ``call`` in the floating dtype ``real``; ``values``: whole values that are known, by node."""
-    return State(call, real, RULES, values={} if values is None else values)
+def new_state(
+    call: Call,
+    real: np.dtype[Any],
+    values: dict[int, Labelled] | None = None,
+    most_tasks: int | None = None,
+) -> State:
+    """A run of ``call`` in the floating dtype ``real``; ``values``: whole values that are known, by node;
+    ``most_tasks``: see :class:`State`."""
+    return State(call, real, RULES, values={} if values is None else values, most_tasks=most_tasks)

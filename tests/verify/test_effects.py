@@ -9,6 +9,8 @@ import pytest
 
 from attndsl import ops
 from attndsl.spec.binding.call import Call
+from attndsl.spec.operator.loader import load
+from attndsl.verify.cases import effects
 from attndsl.verify.cases.cases import Stream
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features
@@ -80,3 +82,22 @@ def test_what_is_asked_for_early_matters() -> None:
     calls = [case.call() for case in cases if "kv_padding_size" in case.features]
     found = [effective_features(call, ["kv_padding_size"]) for call in calls]
     assert len(found) > 4 and any(found)
+
+
+@pytest.mark.parametrize("name", ["relay_attention", "incre_flash_attention"])
+def test_blocks_that_are_computed_first_tell_what_all_tell(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """With one block, most is decided by the second run, of all; with eight by the first."""
+    calls = [case.call() for case in Stream(load(name), 5).take(4)]
+    asked = [declared_features(call) for call in calls]
+    found = [effective_features(call, each) for call, each in zip(calls, asked, strict=True)]
+    monkeypatch.setattr(effects, "_can_sample", lambda call: False)
+    assert found == [effective_features(call, each) for call, each in zip(calls, asked, strict=True)]
+
+
+def test_a_parameter_that_the_results_are_computed_from_is_tried() -> None:
+    """The scale is read by an expression, the layout by none: each is seen as what it is."""
+    call = call_of()
+    assert {"scale_value"} <= effects._symbols_read(call)
+    assert "inner_precise" not in effects._symbols_read(call)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from attndsl.expr.argument_facts import dtype_of, given, layout_of
-from attndsl.graph.nodes import Dequantize
-from attndsl.reference.run import run
+from attndsl.graph.nodes import CacheAppend, Dequantize, PackedQueries, TopK, expressions_of
+from attndsl.reference.run import run, run_some
 from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import ParamSpec
@@ -25,6 +25,8 @@ from attndsl.verify.judge.compare import tolerance
 
 _MOST_CHOICES = 3
 """Other values of a choice that are tried."""
+_SAMPLED = 8
+"""Blocks of queries that are computed first: most features that matter do so in some of them."""
 
 
 def effective_features(call: Call, features: Iterable[str]) -> frozenset[str]:
@@ -33,18 +35,33 @@ def effective_features(call: Call, features: Iterable[str]) -> frozenset[str]:
     asked = frozenset(features)
     if not asked:
         return asked
+    found = frozenset(each for each in asked if each.startswith("dtype "))
     with single_threaded_blas():
-        own = _results(call)
-        return frozenset(each for each in asked if _matters(call, each, own))
+        if _can_sample(call):
+            found |= _mattering(call, asked - found, _SAMPLED)
+        return found | _mattering(call, asked - found)
 
 
-def _matters(call: Call, feature: str, own: list[Array]) -> bool:
-    if feature.startswith("dtype "):
-        return True
+def _can_sample(call: Call) -> bool:
+    """Whether the results of some blocks of queries are what they are in a run of all, and can be told from
+    those that were left out."""
+    selects = any(isinstance(node, TopK) for node in call.graph.nodes)
+    return not selects and not any(isinstance(node, PackedQueries) for node in call.graph.nodes)
+
+
+def _mattering(call: Call, features: frozenset[str], tasks: int | None = None) -> frozenset[str]:
+    """The features that matter, as far as so many blocks of queries tell; None: all of them."""
+    if not features:
+        return features
+    own = _results(call, tasks)
+    return frozenset(each for each in features if _matters(call, each, own, tasks))
+
+
+def _matters(call: Call, feature: str, own: list[Array], tasks: int | None) -> bool:
     for other in _alternatives(call, feature):
         try:
             with np.errstate(all="ignore"):  # it may be no legal call
-                found = _results(other)
+                found = _results(other, tasks)
         except Exception:  # not a call: sizes do not fit, or what is absent cannot be. It shows nothing
             continue
         if _differ(call, own, found):
@@ -52,14 +69,16 @@ def _matters(call: Call, feature: str, own: list[Array]) -> bool:
     return False
 
 
-def _results(call: Call) -> list[Array]:
-    """All results, and arguments that are updated in place, as they are afterwards."""
+def _results(call: Call, tasks: int | None) -> list[Array]:
+    """All results, and arguments that are updated in place, as they are afterwards; ``tasks``: see
+    :func:`attndsl.reference.run.run_some`."""
     own = replace(
         call,
         arrays={name: array.copy() for name, array in call.arrays.items()},
         lists={name: tuple(entry.copy() for entry in entries) for name, entries in call.lists.items()},
     )
-    return [*run(own), *(own.arrays[name] for name in sorted(own.graph.updated()) if name in own.arrays)]
+    results = run(own) if tasks is None else run_some(own, tasks)
+    return [*results, *(own.arrays[name] for name in sorted(own.graph.updated()) if name in own.arrays)]
 
 
 def _differ(call: Call, own: list[Array], found: list[Array]) -> bool:
@@ -109,10 +128,26 @@ def _alternatives(call: Call, feature: str) -> Iterator[Call]:
 
 def _with_other_choices(call: Call, param: ParamSpec) -> Iterator[Call]:
     own = call.params[param.name]
+    graph, is_read = call.graph, param.name in _symbols_read(call)
     values = [False, True] if param.type is bool else [*dict.fromkeys(param.choices.values())]
     others = [value for value in values if value != own]
     for value in others[:_MOST_CHOICES]:
-        yield replace(call, params={**call.params, param.name: value})
+        other = replace(call, params={**call.params, param.name: value})
+        if is_read or other.graph is not graph:
+            yield other
+
+
+def _symbols_read(call: Call) -> frozenset[str]:
+    """The sizes and parameters from which the results of a call are computed, with where they are stored."""
+    appends = (node for node in call.graph.nodes if isinstance(node, CacheAppend))
+    layouts = (layout for spec in call.operator.tensors for layout in spec.layouts.values())
+    outputs = (layout for spec in call.operator.outputs for layout in spec.layouts.values())
+    found = (
+        *expressions_of((*call.graph.outputs, *appends)),
+        *call.operator.axis_extents.values(),
+        *(size for layout in (*layouts, *outputs) for size in layout.shape()),
+    )
+    return frozenset().union(*(each.symbols() for each in found))
 
 
 def _without(call: Call, name: str) -> Call:

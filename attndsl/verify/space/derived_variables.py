@@ -62,7 +62,7 @@ class DerivedVariables:
         """What ``name`` may follow from."""
         return tuple(each.source for each in self.variables if each.name == name)
 
-    def apply(self, env: dict[str, Any], shown: set[str], assignment: Mapping[str, Any]) -> None:
+    def apply(self, env: dict[str, Any], shown: frozenset[str], assignment: Mapping[str, Any]) -> None:
         """Give the derived variables their values, as far as ``env`` tells what they follow from."""
         least: dict[str, int] = {}
         exact: set[str] = set()

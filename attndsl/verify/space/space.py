@@ -47,6 +47,7 @@ from attndsl.verify.space.work_clauses import WorkClauses
 
 Assignment = dict[str, Any]
 _NOTHING = np.zeros(1, np.int64)
+_KNOWN_TENSORS = 1 << 12
 
 
 class _Told(NamedTuple):
@@ -170,19 +171,8 @@ class CaseSpace(SizeFacts):
         ``made``: the integer tensors; without them each row has the longest length that the assignment
         gives, so that sizes are upper bounds.
         """
-        env: dict[str, Any] = {name: assignment.get(name) for name in (GROUP, WORKLOAD, WARNED)}
-        shown: set[str] = set()
-        for optional, passed, dtype, first, like, layout, only, sizes, carried in self._told:
-            env[passed] = present = not optional or bool(assignment[passed])
-            if not present:
-                env[dtype] = env[layout] = None
-                continue
-            env[dtype] = assignment.get(dtype) or env.get(like) or first
-            if sizes:
-                env[layout] = key = assignment[layout] if only is None else only
-                shown |= sizes[key]
-            for name in carried:
-                env[name] = assignment[name]
+        told, shown = self._told_by(assignment)
+        env = {**told, **{name: assignment.get(name) for name in (GROUP, WORKLOAD, WARNED)}}
         for name in self._param_names:
             if name in assignment:
                 env[name] = assignment[name]
@@ -210,6 +200,45 @@ class CaseSpace(SizeFacts):
             if env.get(name) == RECIPROCAL_ROOT:
                 env[name] = float(max(extents.get("D", 1), 1)) ** -0.5
         return env
+
+    def _told_by(self, assignment: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
+        """What an environment tells of tensors, and the sizes that they show. Most changes of a search are
+        of sizes and leave it as it was, so that the last ones are kept."""
+        key = tuple(map(assignment.get, self._telling))
+        known = self._known_tensors.get(key)
+        if known is None:
+            if len(self._known_tensors) >= _KNOWN_TENSORS:
+                self._known_tensors.clear()
+            known = self._known_tensors[key] = self._tell(assignment)
+        return known
+
+    def _tell(self, assignment: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
+        env: dict[str, Any] = {}
+        shown: set[str] = set()
+        for optional, passed, dtype, first, like, layout, only, sizes, carried in self._told:
+            env[passed] = present = not optional or bool(assignment[passed])
+            if not present:
+                env[dtype] = env[layout] = None
+                continue
+            env[dtype] = assignment.get(dtype) or env.get(like) or first
+            if sizes:
+                env[layout] = key = assignment[layout] if only is None else only
+                shown |= sizes[key]
+            for name in carried:
+                env[name] = assignment[name]
+        return env, frozenset(shown)
+
+    @cached_property
+    def _known_tensors(self) -> dict[tuple[Any, ...], tuple[Mapping[str, Any], frozenset[str]]]:
+        return {}
+
+    @cached_property
+    def _telling(self) -> tuple[str, ...]:
+        """The variables that tell of tensors."""
+        names = (
+            name for each in self._told for name in (each.passed, each.dtype, each.layout, *each.carried)
+        )
+        return tuple(name for name in names if name in self.variables)
 
     def violated(self, env: Mapping[str, Any]) -> list[Clause]:
         """The clauses that an environment breaks."""

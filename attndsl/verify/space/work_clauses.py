@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from attndsl.expr import Compare, Symbol
+from attndsl.expr import Compare, Symbol, as_expr
 from attndsl.expr.argument_facts import given, layout_of
-from attndsl.expr.compiled_evaluation import Function
+from attndsl.expr.compiled_evaluation import Function, compiled
 from attndsl.expr.reductions import highest
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.verify.space.clauses import Clause, keeps
@@ -68,17 +68,25 @@ class WorkClauses:
 
     def _elements(self, env: Mapping[str, Any]) -> Iterator[int]:
         """The elements of tensors as they are stored."""
-        for passed, layout, shapes in self._plans:
+        for passed, layout, counts in self._plans:
             if env[passed]:
                 try:
-                    yield math.prod(int(size(env)) for size in shapes[env[layout]])
+                    yield counts[env[layout]](env)
                 except KeyError:
                     continue
 
     @cached_property
-    def _plans(self) -> tuple[tuple[str, str, dict[str, tuple[Function, ...]]], ...]:
+    def _plans(self) -> tuple[tuple[str, str, dict[str, Function]], ...]:
+        """For each large tensor the names of its presence and layout, and its elements by layout."""
         return tuple(
-            (given(spec.name).name, layout_of(spec.name).name, self.facts.shapes[spec.name])
+            (
+                given(spec.name).name,
+                layout_of(spec.name).name,
+                {
+                    key: compiled(math.prod(each.shape(), start=as_expr(1)))
+                    for key, each in spec.layouts.items()
+                },
+            )
             for spec in self._large
         )
 
