@@ -10,6 +10,8 @@ import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from attndsl.base.errors import InternalError
 from attndsl.expr import Const, Symbol
@@ -274,6 +276,29 @@ def test_a_ring_without_an_answer_is_overwritten_whichever_steps_have_work():
     assert slot_reuse.SOUND not in found.values()  # no answer ever comes back from the vector core
     assert slot_reuse.first_defect_of_steps(cores, lags, short, 3) == 0
     assert slot_reuse.first_defect_of_steps(cores, lags, rings, 3) == slot_reuse.SOUND
+
+
+RINGS = st.sampled_from(
+    [((0, 1), (1, 2), (2, 3)), ((0, 1), (0, 3), (1, 2)), ((0, 1), (2, 3)), ((1, 2), (0, 3))]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(lags=st.tuples(*[st.integers(0, 3)] * 4).map(sorted), rings=RINGS, depth=st.integers(1, 3))
+def test_two_tiles_alone_tell_what_all_patterns_tell(lags, rings, depth):
+    """Which steps have no work is tried in full; the proof looks at all of them, and at pairs."""
+    cores, _, _ = four((0, 0, 0, 0))
+    steps = 2 * depth + 1
+    patterns = [
+        frozenset(itertools.compress(range(steps), each)) for each in itertools.product((0, 1), repeat=steps)
+    ]
+    defects = {
+        slot_reuse.defect_of_runs(cores, tuple(lags), rings, depth, (steps,), absent=absent)
+        for absent in patterns
+    }
+    proved = slot_reuse.first_defect_of_steps(cores, tuple(lags), rings, depth)
+    assert (proved == slot_reuse.SOUND) is (defects == {slot_reuse.SOUND})
+    assert proved in defects
 
 
 @pytest.mark.parametrize(
