@@ -56,7 +56,7 @@ _NAMED = {"l2": 7.0e12, "hbm": 1.49e12}
 _NAMED_MISS = 32.0
 _TRACED_TOKENS, _TOKENS = 384, 8192
 """Tokens whose selection of blocks is timed line by line, 8 of each vector core; those of the problem."""
-SELECTION_STEPS = ("Select", "Window", "Blocks")
+SELECTION_STEPS = ("Select", "Window", "Blocks", "Heads")
 """Parts of the names of functions that weigh blocks of keys and select the best."""
 SELECTION_MOST = 100.0
 
@@ -82,23 +82,13 @@ class Bound:
         return max(self.cube, self.vector, self.l2, self.memory)
 
 
-def peak(on: Device) -> float:
-    """Floating-point operations a second of all cube cores: 16 x 16 x 16 a cycle each."""
-    return on.aic * 16**3 * 2 * on.clock
-
-
-def readable(on: Device, rates: Mapping[str, Rate]) -> float:
-    """R, in bytes a second."""
-    return min(rates["hbm"].value, on.aic * rates["miss"].value) * on.clock
-
-
 def bound_of(work: Work, on: Device, rates: Mapping[str, Rate]) -> Bound:
     """What the parts of a device would take alone for ``work``."""
     repeats = work.scores / _LANES / on.aiv
     cycles = sum(_a_repeat(name, on) for name in (*_SOFTMAX, *work.vector))
     l2 = work.scores * L2_BYTES_A_SCORE + work.mask
     return Bound(
-        cube=work.flops / peak(on) * 1e6,
+        cube=work.flops / on.cube_peak * 1e6,
         vector=on.microseconds(repeats * cycles),
         l2=on.microseconds(l2 / rates["l2"].value),
         memory=on.microseconds((work.read + work.written) / rates["hbm"].value),
@@ -192,8 +182,8 @@ def figure_of(row: Row, rates: Mapping[str, Rate] | None) -> Figure:
     on = found.device
     used = {**on.rates, **(rates or {})}
     best = {
-        "cube": row.work.flops / peak(on) * 1e6,
-        "R": row.work.read / readable(on, used) * 1e6,
+        "cube": row.work.flops / on.cube_peak * 1e6,
+        "R": row.work.read / on.readable(used) * 1e6,
         "bound": bound_of(row.work, on, used).slowest,
         "stated": row.stated,
     }[row.of]
@@ -334,7 +324,7 @@ def main() -> int:
 
 def head_of(on: Device, rates: Mapping[str, Rate]) -> str:
     """What the figures are of, how far off they may be, and the columns."""
-    r = readable(on, rates) / 1e12
+    r = on.readable(rates) / 1e12
     part = f"{on.title} as 910B2: {on.aic} AIC, {on.aiv} AIV, {on.clock / 1e9:g} GHz, R {r:.2f} TB/s"
     worst = "at worst: sums in global memory pass L2 twice, flags between cores take 500 cycles"
     calibration = (line.strip() for line in calibration_lines(on))

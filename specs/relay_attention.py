@@ -86,8 +86,6 @@ with op.constraints_on(error=errors.LengthRangeError):
 
 # The computation ----------------------------------------------------------------------------------
 
-op.schedule(max_rows=128, base_n=64)  # many batch rows of a group a task: shared keys are read once
-
 
 def segment(keys: Value, values: Value) -> Value:
     """Attention over one of the two segments."""

@@ -24,9 +24,9 @@ ROWS = {row.name: row for row in kernel_rows.rows()}
 
 
 def test_the_part_has_the_published_peaks():
-    assert kernels.peak(DEVICE) == pytest.approx(353.9e12, rel=1e-3)
-    assert kernels.readable(DEVICE, DEVICE.rates) == pytest.approx(1.382e12, rel=1e-3)
-    assert kernels.readable(DEVICE, {**DEVICE.rates, "miss": Rate(64, "test")}) == pytest.approx(1.49e12)
+    assert DEVICE.cube_peak == pytest.approx(353.9e12, rel=1e-3)
+    assert DEVICE.readable(DEVICE.rates) == pytest.approx(1.382e12, rel=1e-3)
+    assert DEVICE.readable({**DEVICE.rates, "miss": Rate(64, "test")}) == pytest.approx(1.49e12)
 
 
 def test_the_default_device_is_the_part_that_demands_are_for():

@@ -104,7 +104,7 @@ def test_offsets_into_global_memory_are_computed_in_int64() -> None:
         count += len(_offsets(text))
         assert _narrow_offsets(text) == [], kernel.name
         lets = re.findall(r"const (\w+) \w+ =", text)
-        assert set(lets) <= {"int64_t", "auto", "StageOperands"}, kernel.name
+        assert set(lets) <= {"int64_t", "auto", "Item", "StageOperands"}, kernel.name
     assert count > 1000
 
 
@@ -113,15 +113,3 @@ def test_a_narrow_offset_is_found_and_its_twin_is_not() -> None:
     assert _narrow_offsets(narrow) == ["static_cast<int32_t>(page) * tiling_.keyStrideP"]
     assert _narrow_offsets(narrow.replace("int32_t", "int64_t")) == []
     assert _narrow_offsets("Gather(y, x, static_cast<uint32_t>(offset), keyGm_[first]);") == []
-
-
-def test_member_templates_of_locals_with_a_deduced_type_carry_the_word() -> None:
-    """In a class template, clang, and CANN's compiler with it, refuses ``slot.ReinterpretCast<U>()``."""
-    calls = 0
-    for kernel in sorted(generated_dir().glob("*/op_kernel/*.h")):
-        text = kernel.read_text()
-        for name in set(re.findall(r"\bauto (\w+) =", text)):
-            found = re.findall(rf"\b{name}(?:\[[^\]]*\])?\.(template )?\w+<\w+>", text)
-            assert all(found), f"{kernel.name}: {name}"
-            calls += len(found)
-    assert calls  # slots of nsa_compress_attention's selection

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import attndsl
-from attndsl.base.package_files import generated_dir
+from attndsl.base.package_files import USERS_OF_KERNELS, generated_dir
 from attndsl.campaign import records
 from attndsl.campaign.records import FOLDER
+from attndsl.codegen.project import finished
+from attndsl.compiler import stored_programs
 from attndsl.graph import nodes
 from attndsl.lowering.keys import source_rules
 from attndsl.reference.whole import RULES
@@ -27,6 +30,7 @@ LAYERS = (
     ("__main__",),
     ("cli",),
     ("mutate",),
+    ("diagnosis",),
     ("campaign",),
     ("api", "ops", "packing"),
     ("tuning",),
@@ -291,6 +295,19 @@ def test_whatever_a_digested_source_imports_is_digested() -> None:
         assert files >= {path.relative_to(ROOT).as_posix() for path in (ROOT / "verify").rglob("*.py")}
 
 
+def _imports_from(outside: frozenset[str]) -> list[tuple[str, str]]:
+    """What modules of the other packages import from those."""
+    inside = {name for name in GRAPH.modules if name.count(".") > 1 and name.split(".")[1] not in outside}
+    return [(a, b) for a, b in GRAPH.edges if a in inside and b.split(".")[1] in outside]
+
+
+@pytest.mark.parametrize("kept", [stored_programs, finished])
+def test_what_is_kept_on_disk_is_made_without_what_its_key_leaves_out(kept: ModuleType) -> None:
+    assert set(tops()) > kept._UNCONCERNED > USERS_OF_KERNELS > {"diagnosis", "tuning"}
+    assert _imports_from(kept._UNCONCERNED) == []
+    assert _imports_from(kept._UNCONCERNED | {"tile"})
+
+
 @pytest.mark.parametrize("name", shipped_names())
 def test_nothing_after_the_specs_is_named_after_an_operator(name: str) -> None:
     texts = {
@@ -318,5 +335,5 @@ def test_a_key_source_is_known_wherever_it_must_be() -> None:
         each for each in vars(nodes).values() if isinstance(each, type) and nodes.Rows in each.__mro__[1:]
     }
     assert nodes.Paged in sources
-    assert sources == set(RULES.rows) == set(source_rules._SOURCES)
+    assert sources == set(RULES.rows) == set(source_rules.SOURCES)
     assert sources <= set(row_locations._BELOW)

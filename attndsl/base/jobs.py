@@ -1,14 +1,19 @@
-"""One function over many items in processes on this machine, with the results in the order of the items."""
+"""One function over many items in forked processes on this machine.
+
+Whatever workers are lost, each item has one result. What fails in a worker is run again by the process that
+asked for it, which raises the error as it is.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -18,6 +23,8 @@ from attndsl.base.errors import UserError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 WORKERS_VARIABLE = "ATTNDSL_WORKERS"
+_LOSSES = 3
+"""Losses of workers in a row, with nothing finished between, after which no further workers are started."""
 _PR_SET_PDEATHSIG = 1
 """Of ``linux/prctl.h``."""
 
@@ -29,20 +36,30 @@ class WrongWorkerCount(UserError, ValueError):
         super().__init__(f"{WORKERS_VARIABLE}={text!r} must be a number of processes, 1 or more")
 
 
+class WorkersLost(UserError, RuntimeError):
+    """Workers died again and again, and nothing was finished in between."""
+
+    def __init__(self, items: Iterable[object]) -> None:
+        names = sorted(map(str, items))
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        super().__init__(
+            f"workers were killed {_LOSSES} times in a row while they ran {shown}: most likely for want of "
+            f"memory; set {WORKERS_VARIABLE} to a smaller number"
+        )
+
+
 @dataclass(frozen=True)
-class _Work:
-    """What forked workers find when they start: no pickle carries it, so it may be anything."""
+class Failed:
+    """In the place of a result: the item runs again in the process that asked for it, which raises its error.
 
-    function: Callable[[Any], Any]
-    items: Sequence[Any]
+    ``text``: the error, for whoever cannot run the item.
+    """
 
-
-@dataclass(frozen=True)
-class _Failed:
-    """In the place of a result: the item is run again by the process that asked for it."""
+    text: str = ""
 
 
-_work: _Work | None = None
+_work: tuple[Callable[[Any], Any], Callable[[], object]] | None = None
+"""What forked workers run, and what they begin with: no pickle carries it, so it may be anything."""
 
 
 def fork_map(
@@ -50,9 +67,8 @@ def fork_map(
 ) -> Iterator[Result]:
     """``map(function, items)`` by forked processes; only results travel, and must be such as can be pickled.
 
-    An item that fails in a worker, or whose worker is lost, runs again in this process, so that its error is
-    raised here and at its turn. Without ``fork``, in a process with threads, and in a worker, all items run
-    in this process.
+    An item that fails in a worker runs again in this process, so that its error is raised here and at its
+    turn. Where :func:`can_fork` says no, and after workers were lost again and again, all items run here.
 
     Args:
         function: of one item; what it changes in a worker is lost.
@@ -62,47 +78,131 @@ def fork_map(
     Raises:
         As ``function``.
     """
-    global _work
     count = min(worker_count() if workers is None else workers, len(items))
-    if count < 2 or sys.platform != "linux" or threading.active_count() > 1 or _work is not None:
-        yield from map(function, items)
-        return
+    turn, ended = 0, dict[int, Result | Failed]()
+
+    def result(number: int) -> Result:
+        found = ended.pop(number, Failed())
+        return function(items[number]) if isinstance(found, Failed) else found
+
+    if can_fork(count):
+        running = forked(lambda number: function(items[number]), range(len(items)), count)
+        with contextlib.closing(running), contextlib.suppress(WorkersLost):
+            for number, found in running:
+                ended[number] = found
+                while turn in ended:
+                    yield result(turn)
+                    turn += 1
+    yield from map(result, range(turn, len(items)))
+
+
+def can_fork(workers: int) -> bool:
+    """Whether so many workers can be forked: on Linux, in a process without threads that is no worker."""
+    return workers > 1 and sys.platform == "linux" and threading.active_count() < 2 and _work is None
+
+
+def forked(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    workers: int,
+    begin: Callable[[], object] = lambda: None,
+) -> Generator[tuple[Item, Result | Failed], None, None]:
+    """Each item with its result, as they end, by forked processes; closing it ends what still runs.
+
+    Args:
+        function: of one item; what it changes in a worker is lost.
+        items: made while others run; they and the results travel, and must be such as can be pickled.
+        workers: processes, as many as :func:`can_fork` allows.
+        begin: called once in each worker.
+
+    Raises:
+        WorkersLost: workers died, and nothing was finished in between.
+    """
+    global _work
     import ctypes  # noqa: F401 - here, once: forked workers have it then
 
-    _work = _Work(function, items)
+    waiting, unfinished, losses = enumerate(items), dict[int, Item](), 0
+    _work = function, begin
     try:
-        fork = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(count, fork, end_with_parent, (os.getpid(), signal.SIGKILL)) as pool:
-            running = [pool.submit(_run, number) for number in range(len(items))]
+        while True:
+            fork = multiprocessing.get_context("fork")
+            pool = ProcessPoolExecutor(workers, fork, initializer=_begin, initargs=(os.getpid(),))
             try:
-                for item, job in zip(items, running, strict=True):
-                    try:
-                        result = job.result()
-                    except BrokenProcessPool:
-                        result = _Failed()
-                    yield function(item) if isinstance(result, _Failed) else result
+                for ended in completed(pool, _guarded, waiting, unfinished):
+                    losses = 0
+                    yield ended
+                return
+            except BrokenProcessPool:
+                losses += 1
+                if losses == _LOSSES:
+                    raise WorkersLost(unfinished.values()) from None
             finally:
-                for job in running:
-                    job.cancel()
+                _end(pool, busy=bool(unfinished))
     finally:
         _work = None
 
 
-def end_with_parent(parent: int, by: signal.Signals) -> None:
-    """Let a worker end by a signal when the process that forked it ends, also where that is killed."""
-    import ctypes
+def completed(
+    pool: Executor,
+    run: Callable[[Item], Any],
+    waiting: Iterator[tuple[int, Item]],
+    unfinished: dict[int, Item],
+) -> Iterator[tuple[Item, Any]]:
+    """Items with what ``run`` makes of them, as they end.
 
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
-    if os.getppid() != parent:  # it ended before it was asked to tell
-        os._exit(1)
+    Args:
+        waiting: numbered items, taken while the pool works.
+        unfinished: those that were taken and have not ended; those that are there already run first.
+
+    Raises:
+        BrokenProcessPool: a worker has died.
+        As ``run``.
+    """
+    running: dict[Future[Any], int] = {pool.submit(run, item): number for number, item in unfinished.items()}
+    more = True
+    while more or running:
+        taken = next(waiting, None) if more else None
+        more = taken is not None
+        if taken is not None:
+            number, item = taken
+            unfinished[number] = item
+            running[pool.submit(run, item)] = number
+        done, _ = wait(running, timeout=0 if more else None, return_when=FIRST_COMPLETED)
+        for each in done:
+            result = each.result()
+            yield unfinished.pop(running.pop(each)), result
 
 
-def _run(number: int) -> Any:
+def _guarded(item: Any) -> Any:
+    """The result of an item in a worker; an error may be one that no pickle restores."""
     assert _work is not None, "only a forked worker runs this"
     try:
-        return _work.function(_work.items[number])
-    except Exception:  # it may be one that no pickle restores
-        return _Failed()
+        return _work[0](item)
+    except Exception as error:
+        return Failed(f"{type(error).__name__}: {error}")
+
+
+def _begin(parent: int) -> None:
+    """A worker ends with its parent, also where that is killed, and leaves interrupts to it."""
+    import ctypes
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before it was asked to tell
+        os._exit(1)
+    assert _work is not None
+    _work[1]()
+
+
+def _end(pool: ProcessPoolExecutor, *, busy: bool) -> None:
+    """End a pool; ``busy``: its processes too, which still work for somebody who has given up."""
+    processes = [*(pool._processes or {}).values()]
+    pool.shutdown(wait=not busy, cancel_futures=True)
+    if busy:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join(5)
 
 
 def worker_count() -> int:

@@ -13,6 +13,9 @@ from pathlib import Path
 from attndsl.base.disk_cache import content_key
 from attndsl.base.errors import InternalError
 
+USERS_OF_KERNELS = frozenset({"api", "campaign", "cli", "diagnosis", "emulator", "mutate", "tuning"})
+"""Packages that decide nothing about tile programs and files made of them: they run them, look into them, or
+search for schedules."""
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -37,6 +40,11 @@ def specs_dir() -> Path:
 def spec_names() -> tuple[str, ...]:
     """Names of the shipped specs, sorted; files whose names begin with _ are parts of others."""
     return tuple(sorted(path.stem for path in specs_dir().glob("*.py") if not path.stem.startswith("_")))
+
+
+def starting_specs_dir() -> Path:
+    """The commented specs that ``attndsl new`` begins with, one file a kind."""
+    return specs_dir() / "starting"
 
 
 def templates_dir() -> Path:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from attndsl import __version__
 from attndsl.base.errors import UserError
+from attndsl.base.jobs import Failed
 from attndsl.base.package_files import sources_key
-from attndsl.campaign.jobs import Failed, Job, Results
+from attndsl.campaign.jobs import Job, Results
 from attndsl.campaign.runner import emulator_identity
 
 if TYPE_CHECKING:

@@ -10,44 +10,17 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import multiprocessing
-import os
 import pickle
-import signal
-import sys
-import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from attndsl.base.errors import UserError
-from attndsl.base.jobs import end_with_parent, worker_count
+from attndsl.base.jobs import Failed, can_fork, completed, forked, worker_count
 from attndsl.reference.threads import limit_threads
-
-_LOSSES = 3
-"""Losses of workers in a row, with nothing finished between, after which a campaign gives up."""
-
-
-class WorkersLost(UserError, RuntimeError):
-    """Workers died again and again, and nothing was finished in between."""
-
-    def __init__(self, keys: Iterable[str]) -> None:
-        names = sorted(keys)
-        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        super().__init__(
-            f"workers were killed {_LOSSES} times in a row while they ran {shown}: most likely for want of "
-            "memory; set ATTNDSL_WORKERS to a smaller number"
-        )
 
 
 class WrongJournal(UserError, ValueError):
@@ -65,6 +38,9 @@ class Job:
     key: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        return self.key
 
     def run(self) -> Any:
         """The result, computed here."""
@@ -87,16 +63,6 @@ class Jobs(Protocol):
 
 
 @dataclass(frozen=True)
-class Failed:
-    """In the place of a result: the job runs again in the process that asked for it, which raises its error.
-
-    ``text``: the error, for whoever cannot run the job.
-    """
-
-    text: str
-
-
-@dataclass(frozen=True)
 class LocalProcesses:
     """Processes on this machine, forked; ``workers``: how many, by default as many as processors."""
 
@@ -109,25 +75,12 @@ class LocalProcesses:
             WorkersLost: workers died, and nothing was finished in between.
         """
         count = worker_count() if self.workers is None else self.workers
-        if count < 2 or sys.platform != "linux" or threading.active_count() > 1:
+        if not can_fork(count):
             yield from LocalThreads(count).run(jobs)
             return
-        waiting, losses = iter(jobs), 0
-        unfinished: dict[str, Job] = {}
-        while True:
-            fork = multiprocessing.get_context("fork")
-            pool = ProcessPoolExecutor(count, fork, initializer=_begin, initargs=(os.getpid(),))
-            try:
-                for job, result in _completed(pool, _guarded, [*unfinished.values()], waiting, unfinished):
-                    losses = 0
-                    yield job, job.run() if isinstance(result, Failed) else result
-                return
-            except BrokenProcessPool:
-                losses += 1
-                if losses == _LOSSES:
-                    raise WorkersLost(unfinished) from None
-            finally:
-                _end(pool, busy=bool(unfinished))
+        with contextlib.closing(forked(Job.run, jobs, count, begin=partial(limit_threads, 1))) as running:
+            for job, result in running:
+                yield job, job.run() if isinstance(result, Failed) else result
 
 
 @dataclass(frozen=True)
@@ -155,7 +108,7 @@ class LocalThreads:
 
         with ThreadPoolExecutor(self.workers) as pool:
             try:
-                yield from _completed(pool, run, [], iter(jobs), {})
+                yield from completed(pool, run, enumerate(jobs), {})
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
@@ -261,63 +214,3 @@ class _Notes:
             self._file.flush()
         except OSError as error:
             raise WrongJournal(f"{self._path}: the journal cannot be written: {error.strerror}") from error
-
-
-# ------------------------------------------------------------------------------------------------
-# Workers on this machine
-
-
-def _completed(
-    pool: Executor,
-    run: Callable[[Job], Any],
-    again: list[Job],
-    waiting: Iterator[Job],
-    unfinished: dict[str, Job],
-) -> Results:
-    """Jobs that have ended, as they do. New ones are taken while the pool works; ``unfinished``: those that
-    were taken and have not ended.
-
-    Raises:
-        BrokenProcessPool: a worker has died.
-        As a job.
-    """
-    running: dict[Future[Any], Job] = {pool.submit(run, job): job for job in again}
-    more = True
-    while more or running:
-        job = next(waiting, None) if more else None
-        more = job is not None
-        if job is not None:
-            unfinished[job.key] = job
-            running[pool.submit(run, job)] = job
-        done, _ = wait(running, timeout=0 if more else None, return_when=FIRST_COMPLETED)
-        for each in done:
-            ended = running.pop(each)
-            result = each.result()
-            del unfinished[ended.key]
-            yield ended, result
-
-
-def _guarded(job: Job) -> Any:
-    """The result of a job in a worker; an error may be one that no pickle restores."""
-    try:
-        return job.run()
-    except Exception as error:
-        return Failed(f"{type(error).__name__}: {error}")
-
-
-def _begin(parent: int) -> None:
-    """A worker ends with its parent, leaves interrupts to it, and works with one thread."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent(parent, signal.SIGTERM)
-    limit_threads(1)
-
-
-def _end(pool: ProcessPoolExecutor, *, busy: bool) -> None:
-    """End a pool; ``busy``: its processes too, which still work for a campaign that was given up."""
-    processes = [*(pool._processes or {}).values()]
-    pool.shutdown(wait=not busy, cancel_futures=True)
-    if busy:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.join(5)

@@ -28,14 +28,15 @@ from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import WORKLOAD
 
 FOLDER = Path(__file__).parent / "recorded"
-CHECKED, FAILED, STALE, UNCHECKED = "checked", "failed", "stale", "unchecked"
-"""States of a feature on a backend: cases that have it passed, one of them missed, the record is of other
-code, no case that has it was run to the end."""
+CHECKED, INEFFECTIVE, FAILED, STALE = "checked", "ineffective", "failed", "stale"
+UNCHECKED = "unchecked"
+"""States of a feature on a backend: cases that have it passed; they did, and it matters in none of them; one
+of them missed; the record is of other code; no case that has it was run to the end."""
 
 _BACKENDS = ("reference", "tile", "emulator")
-_PRESENTING = frozenset({"__init__", "__main__", "cli", "mutate", "ops", "packing"})
-"""Parts of the package that decide nothing: what users call, what shows them something, what changes
-kernels to see whether the checks notice."""
+_PRESENTING = frozenset({"__init__", "__main__", "cli", "diagnosis", "mutate", "ops", "packing", "tuning"})
+"""Parts of the package that decide nothing: what users call, what shows them something, what looks into a
+miss, what changes kernels to see whether the checks notice, what searches for schedules."""
 _EMITTING = frozenset({"codegen", "emulator", "execute"})
 """Parts that only the emulator backend is made of. The schedule is in all: cases ask it what is lowered."""
 _SUFFIXES = frozenset({".py", ".h", ".hpp", ".cpp", ".j2", ".in"})
@@ -43,32 +44,40 @@ _SUFFIXES = frozenset({".py", ".h", ".hpp", ".cpp", ".j2", ".in"})
 
 @dataclass(frozen=True)
 class Record:
-    """The record of one operator. ``backends``: for each, digest, seed, cases and counts by feature;
-    ``impossible``: features that no legal call was found for; ``distribution``: of the cases."""
+    """The record of one operator.
+
+    ``backends``: for each the digest of its sources, the cases, how often each feature passed and missed, and
+    in how many cases it matters; ``impossible``: features that no legal call was found for.
+    """
 
     operator: str
     backends: Mapping[str, Mapping[str, Any]]
     impossible: tuple[str, ...]
 
     def state(self, feature: str, backend: str) -> str:
-        """CHECKED, FAILED, STALE or UNCHECKED."""
+        """CHECKED, INEFFECTIVE, FAILED, STALE or UNCHECKED."""
         found = self.backends.get(backend)
         counts = {} if found is None else found["features"].get(feature, {})
         if found is None or not counts.get(PASS, 0) + counts.get(MISS, 0):
             return UNCHECKED
         if found["digest"] != digest(self.operator, backend):
             return STALE
-        return FAILED if counts.get(MISS) else CHECKED
+        if counts.get(MISS):
+            return FAILED
+        return INEFFECTIVE if found["effective"].get(feature) == 0 else CHECKED
 
 
 @functools.cache
 def digest(operator: str, backend: str) -> str:
-    """A digest of the spec of a shipped operator and of all sources that ``backend`` is made of.
+    """A digest of the spec of a shipped operator, with its stored schedules, and of all sources that
+    ``backend`` is made of.
 
     Computed once a process, which runs the code of its start; every feature of every operator asks for it.
     """
     total = _source_digest(backend).copy()
-    _add_file(total, specs_dir() / f"{operator}.py", "spec")
+    for name, part in (("spec", f"{operator}.py"), ("schedules", f"{operator}.schedules.json")):
+        if (specs_dir() / part).is_file():
+            _add_file(total, specs_dir() / part, name)
     return total.hexdigest()[:32]
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -49,8 +49,9 @@ class Row:
     ``source``: the operator's name, or the spec file as it was given; ``mode``: the operator that took the
     call; ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are
     integers; ``padded_head_size``: the head size the kernel is made for; ``options``: of the command that
-    runs the case again, beyond seed and number; ``effective``: the declared ones of ``features`` that matter,
-    without which the results that are compared would be others.
+    runs the case again, beyond seed and number; ``declared``: those of ``features`` that the declaration
+    names; ``effective``: those of them that matter, without which the results that are compared would be
+    others.
     """
 
     operator: str
@@ -61,6 +62,8 @@ class Row:
     shape: str
     layout: str
     features: tuple[str, ...]
+    declared: tuple[str, ...]
+    effective: tuple[str, ...]
     dtype: str
     computes_in: str
     padded_head_size: int
@@ -68,7 +71,6 @@ class Row:
     work: Work
     results: tuple[BackendResult, ...]
     options: str = ""
-    effective: tuple[str, ...] = ()
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -208,22 +210,16 @@ class Verification:
 
     def features_covered(self) -> dict[str, int]:
         """In how many cases each feature occurs."""
-        names = (named(self.operator, row.mode, each) for row in self.rows for each in row.features)
-        return dict(sorted(Counter(names).items()))
+        return dict(sorted(self._counted(lambda row: row.features).items()))
 
     def features_effective(self) -> dict[str, int]:
         """In how many cases each declared feature matters; 0 of those that matter in none that has them."""
-        counts = dict.fromkeys(self._declared, 0)
-        names = (named(self.operator, row.mode, each) for row in self.rows for each in row.effective)
-        return dict(sorted((counts | Counter(names)).items()))
+        matters = self._counted(lambda row: row.effective)
+        return {name: matters[name] for name in sorted(self._counted(lambda row: row.declared))}
 
-    @property
-    def _declared(self) -> Iterable[str]:
-        """The declared features that cases have: tensors, layouts, lists, dtypes and values of parameters."""
-        for row in self.rows:
-            for each in row.features:
-                if each.isidentifier() or " as " in each or "=" in each or each.startswith("dtype "):
-                    yield named(self.operator, row.mode, each)
+    def _counted(self, features: Callable[[Row], Iterable[str]]) -> Counter[str]:
+        """In how many cases each of these features is."""
+        return Counter(named(self.operator, row.mode, each) for row in self.rows for each in features(row))
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data; numbers that JSON has not, such as infinity, as text."""

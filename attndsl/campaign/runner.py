@@ -36,6 +36,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.target import device as device_named
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream, WantedKernel, spaces
+from attndsl.verify.cases.changed_case import with_changes
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, features_of, work_of
 from attndsl.verify.judge import benchmark
@@ -71,12 +72,14 @@ def verify(
     backends: Iterable[str] = BACKENDS,
     progress: Progress | None = None,
     only: Iterable[int] = (),
+    changes: Mapping[str, str] | None = None,
     level: Level | None = LEVELS[0],
     execute: Execute | None = None,
     kernels: Sequence[WantedKernel] = (),
     options: str = "",
     jobs: Jobs | None = None,
     journal: Path | None = None,
+    made: dict[int, Case] | None = None,
 ) -> Verification:
     """Compare backends with the float64 run of the executable spec over generated cases.
 
@@ -87,6 +90,7 @@ def verify(
         backends: of ``"reference"`` (its float32 run, always included), ``"tile"`` and ``"emulator"``.
         progress: called with (cases done, cases in all) after each case.
         only: numbers of the cases to run, instead of the first ``cases``.
+        changes: variables that have other values than in these cases, by the texts of their values.
         level: limits of the double benchmark, None to measure only. Of the probes, whose inputs are no
             random sample, only the root mean square is judged, by the most lenient level; their elementwise
             bound shows each key.
@@ -96,8 +100,10 @@ def verify(
         jobs: who runs the cases; by default processes on this machine, and threads of this process where
             ``execute`` is given or no file declares the operator.
         journal: a file of finished cases, which are not run again; what is missing is added.
+        made: receives the cases that run, by number.
 
     Raises:
+        WrongChange: ``changes`` fit no case, or make none.
         NotGenerated: no cases can be made for the operator, or for one of ``kernels``.
         InternalError: a pass or a backend broke its own rules, or the installation is incomplete.
         CompilerMissing, WrongCompiler, CacheNotWritable, EmulatorNotCompiled: the emulator cannot be used.
@@ -118,8 +124,7 @@ def verify(
         found = results_of(
             (
                 _job_here(case, chosen, level, execute) if local else case_job(case, chosen, level)
-                for case in _cases(stream, count, bool(kernels))
-                if not wanted or case.number in wanted
+                for case in _chosen(stream, count, bool(kernels), wanted, changes or {}, made)
             ),
             LocalThreads(worker_count()) if local else jobs or LocalProcesses(),
             journal,
@@ -135,6 +140,24 @@ def verify(
         excluded=stream.excluded,
         seconds=time.monotonic() - started,
     )
+
+
+def _chosen(
+    stream: Stream,
+    count: int,
+    wanted_kernels: bool,
+    wanted: frozenset[int],
+    changes: Mapping[str, str],
+    made: dict[int, Case] | None,
+) -> Iterator[Case]:
+    """The cases to run, changed where that is asked for."""
+    for case in _cases(stream, count, wanted_kernels):
+        if wanted and case.number not in wanted:
+            continue
+        chosen = with_changes(case, changes) if changes else case
+        if made is not None:
+            made[case.number] = chosen
+        yield chosen
 
 
 def _cases(stream: Stream, count: int, wanted_kernels: bool) -> Iterator[Case]:
@@ -185,7 +208,7 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
     call = case.call()
     wanted = wanted_of(case, call, level)
     results = tuple(judge(call, name, wanted, execute) for name in backends)
-    extents = call.extents
+    extents, declared = call.extents, declared_features(call)
     return Row(
         operator=case.operator.name,
         source=case.operator.source,
@@ -197,7 +220,8 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         ),
         layout=" ".join(dict.fromkeys(key for key in call.layouts.values() if key)),
         features=features_of(case, call),
-        effective=tuple(sorted(effective_features(call, declared_features(call)))),
+        declared=tuple(sorted(declared)),
+        effective=tuple(sorted(effective_features(call, declared))),
         dtype=call.dtype,
         computes_in=benchmark.io_dtype(call).name,
         padded_head_size=call.operator.device.architecture.whole_fractals(extents.get("D", 1)),
@@ -228,7 +252,12 @@ def _level(case: Case, call: Call, level: Level | None) -> Level | None:
     return level.of_means() if case.data == SATURATED else level
 
 
-_INEXACT = (argument_roles.BIAS, argument_roles.SLOPE, argument_roles.SCORE_FACTOR)
+_INEXACT = (
+    argument_roles.BIAS,
+    argument_roles.SLOPE,
+    argument_roles.SCORE_FACTOR,
+    argument_roles.EARLIER,
+)
 
 
 def _reach(case: Case, call: Call) -> int:
@@ -320,7 +349,8 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
             one_off=_dequantized(call),
             slack=want.slack,
         )
-    bound = tolerance(actual.dtype.name, keys, dequantized=_dequantized(call))
+    precision = benchmark.precision(call, want.name)
+    bound = tolerance(precision, keys, dequantized=_dequantized(call))
     return compare(
         actual,
         want.values,
@@ -331,6 +361,7 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
         reach=wanted.reach,
         slack=want.slack,
         sizes=sizes,
+        precision=precision,
     )
 
 
@@ -387,6 +418,9 @@ class CaseData:
             SpecDiffers: the spec of this process is another one.
         """
         operator, members = operator_of(self.source, self.device)
+        if operator.content_key != self.content:  # perhaps another file had this name when it was read
+            operator_of.cache_clear()
+            operator, members = operator_of(self.source, self.device)
         if operator.content_key != self.content:
             raise SpecDiffers(self.source)
         return Case(

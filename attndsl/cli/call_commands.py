@@ -10,15 +10,12 @@ from attndsl.cli.command_frame import answer
 from attndsl.cli.command_options import (
     command,
     device_option,
-    feature_option,
     json_option,
-    one_dtype_option,
     operator_name,
     operators,
-    set_option,
 )
 from attndsl.cli.command_values import Place, Whole
-from attndsl.cli.requested_calls import requested_call
+from attndsl.cli.requested_calls import call_options, requested_call
 
 
 @command(
@@ -56,12 +53,7 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
 )
 @operator_name
 @click.argument("inputs", required=False, type=Place())
-@click.option(
-    "--shape", "shapes", multiple=True, metavar="NAME=NUMBER,...", help="sizes by the contract's names"
-)
-@one_dtype_option
-@set_option
-@feature_option
+@call_options
 @click.option("--cores", type=Whole(1), help="blocks at most; default: all cores of the device")
 @device_option
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")

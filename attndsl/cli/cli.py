@@ -19,12 +19,14 @@ from attndsl.cli.emulate_command import emulate
 from attndsl.cli.generate_command import generate
 from attndsl.cli.machine_commands import cache, completion, doctor
 from attndsl.cli.mutate_command import mutate
+from attndsl.cli.new_command import new
 from attndsl.cli.operator_commands import list_operators, show
 from attndsl.cli.tune_command import tune
 from attndsl.cli.verify_command import verify
 
 COMMANDS = (
     list_operators,
+    new,
     show,
     generate,
     verify,

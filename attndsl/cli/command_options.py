@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from attndsl.cli.command_values import LARGEST, named_values, whole
+from attndsl.cli.command_values import LARGEST, Place, named_values, whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -181,6 +181,18 @@ def loudness_options(function: Function) -> Function:
     return function
 
 
+def campaign_options(what: str) -> Callable[[Function], Function]:
+    """``--scheduler`` and ``--journal``; ``what``: what runs there and is kept there."""
+
+    def decorated(function: Function) -> Function:
+        kept = f"keep finished {what} in FILE; those that it holds are not run again"
+        function = click.option("--journal", type=Place(folder=False), metavar="FILE", help=kept)(function)
+        where = f"run the {what} on the workers of a Dask cluster (pip install 'attndsl[cluster]')"
+        return click.option("--scheduler", metavar="tcp://HOST:PORT", help=where)(function)
+
+    return decorated
+
+
 def is_quiet() -> bool:
     """Whether only errors are wanted."""
     import logging
@@ -219,6 +231,12 @@ class StatusLine:
         """Put ``text`` in the place of what is shown."""
         if self.shown:
             click.echo(f"\r\x1b[K{text}", err=True, nl=False)
+
+    def progress(self, name: str, what: str) -> Callable[[int, int], object] | None:
+        """Tells how far it is: on a terminal here, elsewhere by lines with ``-v`` alone."""
+        if self.shown:
+            return lambda done, total: self.show(f"{name}: {done} of {total} {what}")
+        return (lambda done, total: tell(f"{name}: {done} of {total} {what}")) if is_verbose() else None
 
     def clear(self) -> None:
         """Take the line away, before something else is printed."""

@@ -115,8 +115,8 @@ def whole(text: str, subject: str, least: int = 1) -> int:
     Raises:
         click.UsageError: the text is no whole number in ASCII digits, or below ``least``.
     """
-    if not _WHOLE.fullmatch(text) or not least <= int(text) <= LARGEST:
-        raise click.UsageError(
-            f"{subject}: '{text}' is no whole number from {least} to {LARGEST}, in digits 0 to 9"
-        )
+    is_whole = _WHOLE.fullmatch(text)
+    if not is_whole or not least <= int(text) <= LARGEST:
+        from_to = "" if least == -LARGEST and not is_whole else f" from {least} to {LARGEST}"
+        raise click.UsageError(f"{subject}: '{text}' is no whole number{from_to}, in digits 0 to 9")
     return int(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -11,18 +10,18 @@ import click
 from attndsl.cli.command_frame import answer
 from attndsl.cli.command_options import (
     StatusLine,
+    campaign_options,
     command,
     is_quiet,
-    is_verbose,
     json_option,
     loudness_options,
     operator_name,
     operators,
-    tell,
 )
 from attndsl.cli.command_values import Place, Whole
 
 _MOST_MUTANTS, _MOST_CASES = 100_000, 1_000
+_MUTANTS, _CASES = 100, 16
 
 
 @command(
@@ -35,7 +34,7 @@ _MOST_MUTANTS, _MOST_CASES = 100_000, 1_000
 @click.option(
     "--mutants",
     "count",
-    default=100,
+    default=_MUTANTS,
     show_default=True,
     type=Whole(1, _MOST_MUTANTS),
     help="mutants that compile",
@@ -43,7 +42,7 @@ _MOST_MUTANTS, _MOST_CASES = 100_000, 1_000
 @click.option("--seed", default=0, show_default=True, type=Whole(0), help="seed of the draw and of the cases")
 @click.option(
     "--cases",
-    default=16,
+    default=_CASES,
     show_default=True,
     type=Whole(1, _MOST_CASES),
     help="cases of a kernel; a mutant runs on those that execute its line, until one shows it",
@@ -55,17 +54,7 @@ _MOST_MUTANTS, _MOST_CASES = 100_000, 1_000
     metavar="DIR",
     help="change the kernels and the plan of the project in DIR, as they are there",
 )
-@click.option(
-    "--scheduler",
-    metavar="tcp://HOST:PORT",
-    help="run the mutants on the workers of a Dask cluster (pip install 'attndsl[cluster]')",
-)
-@click.option(
-    "--journal",
-    type=Place(folder=False),
-    metavar="FILE",
-    help="keep finished mutants in FILE; those that it holds are not run again",
-)
+@campaign_options("mutants")
 @loudness_options
 @json_option
 def mutate(
@@ -94,7 +83,7 @@ def mutate(
     cache_dir()
     (operator,) = operators((name,))
     status = StatusLine(wanted=not as_json)
-    options = f"--cases {cases}" if cases != 16 else ""
+    options = f"--cases {cases}" if cases != _CASES else ""
     options += f" --project {shlex.quote(str(project))}" if project else ""
     found = mutate_operator(
         operator,
@@ -102,7 +91,7 @@ def mutate(
         project=project,
         jobs=Cluster(scheduler) if scheduler else None,
         journal=journal,
-        progress=_progress(operator.name, status),
+        progress=status.progress(operator.name, "mutants"),
         options=options.strip(),
     )
     status.clear()
@@ -111,10 +100,3 @@ def mutate(
     elif not is_quiet() or found.survivors:
         for line in found.lines():
             click.echo(line)
-
-
-def _progress(name: str, status: StatusLine) -> Callable[[int, int], object] | None:
-    """How far it is: on a terminal one line that is written over again, elsewhere lines with ``-v`` alone."""
-    if status.shown:
-        return lambda done, total: status.show(f"{name}: {done} of {total} mutants")
-    return (lambda done, total: tell(f"{name}: {done} of {total} mutants")) if is_verbose() else None

@@ -19,6 +19,8 @@ from attndsl.cli.command_options import (
     set_option,
 )
 
+_TOLD = {"ineffective": "without effect in their cases", "stale": "stale"}
+"""States besides "checked" that the list counts."""
 STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source", "tiling")
 
 
@@ -28,7 +30,7 @@ def list_operators(as_json: bool) -> None:
     """The shipped operators, and which of their features are checked on which backend.
 
     The last comes from recorded verifications (attndsl verify --record), never from declarations; a record
-    of other code than today's is shown as stale.
+    of other code than today's is shown as stale, features without effect on the results of any case apart.
     """
     from attndsl.cli.stored_answers import everything_shipped, stored_answer
 
@@ -42,8 +44,9 @@ def list_operators(as_json: bool) -> None:
         click.echo(f"    dtypes {', '.join(row['dtypes'])}; {len(row['features'])} features")
         for backend in ("reference", "tile", "emulator"):
             states = [states[backend] for states in row["features"].values()]
-            stale = f", {states.count('stale')} stale" if "stale" in states else ""
-            click.echo(f"    {backend}: {states.count('checked')} of them checked{stale}")
+            others = ((states.count(name), told) for name, told in _TOLD.items())
+            rest = "".join(f", {count} {told}" for count, told in others if count)
+            click.echo(f"    {backend}: {states.count('checked')} of them checked{rest}")
 
 
 def _rows() -> list[dict[str, Any]]:

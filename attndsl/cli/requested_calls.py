@@ -7,11 +7,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attndsl.cli.command_options import Function, feature_option, one_dtype_option, set_option
 from attndsl.cli.command_values import LARGEST, named_values, whole
 
 if TYPE_CHECKING:
     from attndsl.spec.binding.call import Call
     from attndsl.spec.operator.operator import Operator
+
+
+_shape_option = click.option(
+    "--shape", "shapes", multiple=True, metavar="NAME=NUMBER,...", help="sizes by the contract's names"
+)
+
+
+def call_options(function: Function) -> Function:
+    """``--shape``, ``--dtype``, ``--set`` and ``--feature``, as arguments of :func:`requested_call`."""
+    for option in (feature_option, set_option, one_dtype_option, _shape_option):
+        function = option(function)
+    return function
 
 
 def requested_sizes(shapes: Sequence[str]) -> dict[str, int]:
@@ -37,9 +50,9 @@ def requested_call(
         click.UsageError: an option is no ``NAME=VALUE``, or gives a name twice.
         ProfileError: a name is unknown, or no legal call has these values.
     """
-    from attndsl.cli.profile import call_of_shape
     from attndsl.codegen.kernel_set.kernel_request import chosen_mode, requested_values
     from attndsl.codegen.kernel_set.request import KernelRequest
+    from attndsl.verify.cases.shaped_call import call_of_shape
 
     sizes = requested_sizes(shapes)
     asked = named_values(settings, "--set", "NAME=VALUE, for example maskType=NORM")

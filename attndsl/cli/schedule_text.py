@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attndsl.cli.profile import ProfileError, call_of_shape
 from attndsl.cli.tune import bound_text, options_text
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import specialization_of
@@ -12,6 +11,7 @@ from attndsl.compiler.stored_schedules import StoredSchedule, stale_text, stored
 from attndsl.expr import Symbol
 from attndsl.spec.binding.call import Call
 from attndsl.tuning.candidates import SEEN, Candidate, Candidates
+from attndsl.verify.cases.shaped_call import ProfileError, call_of_shape
 
 _RUNNERS_UP = 5
 

@@ -8,15 +8,12 @@ from attndsl.cli.command_frame import answer
 from attndsl.cli.command_options import (
     command,
     device_option,
-    feature_option,
     json_option,
-    one_dtype_option,
     operator_name,
     operators,
-    set_option,
 )
 from attndsl.cli.command_values import Whole
-from attndsl.cli.requested_calls import requested_call, requested_sizes
+from attndsl.cli.requested_calls import call_options, requested_call, requested_sizes
 
 _TOP, _MOST = 10, 64
 
@@ -27,12 +24,7 @@ _TOP, _MOST = 10, 64
     "tune incre_flash_attention --shape B=16,num_heads=32 --device ascend910b4 --top 16 --write",
 )
 @operator_name
-@click.option(
-    "--shape", "shapes", multiple=True, metavar="NAME=NUMBER,...", help="sizes by the contract's names"
-)
-@one_dtype_option
-@set_option
-@feature_option
+@call_options
 @device_option
 @click.option(
     "--top",

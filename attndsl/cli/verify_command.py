@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,11 @@ from click.core import ParameterSource
 from attndsl.cli.command_frame import FAILED, answer
 from attndsl.cli.command_options import (
     StatusLine,
+    campaign_options,
     command,
     console,
     device_option,
     is_quiet,
-    is_verbose,
     json_option,
     loudness_options,
     operator_names,
@@ -28,7 +28,9 @@ from attndsl.cli.command_values import Place, Whole
 
 if TYPE_CHECKING:
     from attndsl.campaign.results import Verification
+    from attndsl.diagnosis.miss import SmallestMiss
     from attndsl.spec.operator.operator import Operator
+    from attndsl.verify.cases.case import Case
 
 MOST_CASES = 1_000_000
 DEFAULT_CASES = 48
@@ -49,6 +51,19 @@ DEFAULT_CASES = 48
     "--case", "only", multiple=True, type=Whole(0, MOST_CASES - 1), help="only this case; repeatable"
 )
 @click.option(
+    "--with",
+    "changes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="with --case: that case with another value of one of its variables; repeatable",
+)
+@click.option(
+    "--shrink/--no-shrink",
+    default=True,
+    show_default=True,
+    help="look for the smallest case of an operator's first miss, and where it goes wrong",
+)
+@click.option(
     "--backend",
     "backends",
     multiple=True,
@@ -64,17 +79,7 @@ DEFAULT_CASES = 48
     help="run the kernels and the tiling of the project in DIR, as they are there, over cases for them",
 )
 @click.option("--record", is_flag=True, help="write what was checked to attndsl/campaign/recorded")
-@click.option(
-    "--scheduler",
-    metavar="tcp://HOST:PORT",
-    help="run the cases on the workers of a Dask cluster (pip install 'attndsl[cluster]')",
-)
-@click.option(
-    "--journal",
-    type=Place(folder=False),
-    metavar="FILE",
-    help="keep finished cases in FILE; those that it holds are not run again",
-)
+@campaign_options("cases")
 @loudness_options
 @json_option
 def verify(
@@ -82,6 +87,8 @@ def verify(
     cases: int,
     seed: int,
     only: tuple[int, ...],
+    changes: tuple[str, ...],
+    shrink: bool,
     backends: tuple[str, ...],
     device: str | None,
     coverage: bool,
@@ -99,11 +106,13 @@ def verify(
     from attndsl.campaign import NotGenerated, records
     from attndsl.campaign import verify as verify_operator
     from attndsl.campaign.cluster import Cluster
+    from attndsl.diagnosis.smallest_miss import TRIES, smallest_miss
     from attndsl.execute.coverage import Coverage
     from attndsl.execute.user_project import UserProject
 
     chosen = backends or (("emulator",) if coverage or project else ("tile", "emulator"))
     _check_numbers(cases, only)
+    stated = _stated(changes, only, record)
     if record and device:
         raise click.UsageError("--record keeps what was checked for the targets of the specs, not --device")
     if (coverage or project) and "emulator" not in chosen:
@@ -126,19 +135,22 @@ def verify(
         seen = Coverage() if coverage else None
         edited = UserProject.at(project, operator, seen) if project else None
         runs = edited or seen
+        made: dict[int, Case] = {}
         try:
             result = verify_operator(
                 operator,
                 cases=cases,
                 seed=seed,
                 backends=chosen,
-                progress=_progress(operator.name, status),
+                progress=status.progress(operator.name, "cases"),
                 only=only,
+                changes=stated,
+                made=made,
                 execute=runs.execute if runs else None,
                 kernels=edited.kernels() if edited else (),
                 jobs=Cluster(scheduler) if scheduler else None,
                 journal=journal,
-                options=_options(operator, project),
+                options=_options(operator, project, changes),
             )
         except NotGenerated as gap:
             if names:
@@ -147,7 +159,19 @@ def verify(
             click.echo(f"not verified: {gap}", err=True)
         else:
             status.clear()
-            results.append((result, seen))
+            smallest: SmallestMiss | None = None
+            if result.misses and shrink:
+                row = result.misses[0]
+                smallest = smallest_miss(
+                    made[row.case],
+                    row,
+                    execute=runs.execute if runs else None,
+                    same_kernel=edited is not None,
+                    tries=0 if stated else TRIES,
+                    progress=partial(_shrinking, status, row.case),
+                )
+                status.clear()
+            results.append((result, seen, smallest))
             if not status.shown and len(result.rows) > 0:
                 tell(_in_one_line(result))
             if record and not only:
@@ -155,28 +179,33 @@ def verify(
                 click.echo(f"recorded in {path}", err=True)
     if as_json:
         answer(
-            ok=not gaps and all(result.ok for result, _ in results),
+            ok=not gaps and all(result.ok for result, _, _ in results),
             verifications=[
-                {**result.to_json(), **({"coverage": seen.to_json()} if seen else {})}
-                for result, seen in results
+                {
+                    **result.to_json(),
+                    "smallest_miss": smallest and smallest.to_json(),
+                    **({"coverage": seen.to_json()} if seen else {}),
+                }
+                for result, seen, smallest in results
             ],
             not_verified=gaps,
         )
     else:
-        for result, seen in results:
+        for result, seen, smallest in results:
             if result.ok and is_quiet():
                 continue
             result.print(console())
-            for line in seen.lines() if seen else ():
+            for line in (*(seen.lines() if seen else ()), *(smallest.lines() if smallest else ())):
                 click.echo(line)
-    if gaps or not all(result.ok for result, _ in results):
+    if gaps or not all(result.ok for result, _, _ in results):
         raise click.exceptions.Exit(FAILED)
 
 
-def _options(operator: Operator, project: Path | None) -> str:
+def _options(operator: Operator, project: Path | None, changes: tuple[str, ...]) -> str:
     """What the command that runs a case again has besides its seed and number."""
-    of_project = f" --project {shlex.quote(str(project))}" if project else ""
-    return f"{operator.device_option}{of_project}".strip()
+    words = [word for change in changes for word in ("--with", change)]
+    words += ["--project", str(project)] if project else []
+    return f"{operator.device_option} {shlex.join(words)}".strip()
 
 
 def _check_numbers(cases: int, only: tuple[int, ...]) -> None:
@@ -189,11 +218,24 @@ def _check_numbers(cases: int, only: tuple[int, ...]) -> None:
             )
 
 
-def _progress(name: str, status: StatusLine) -> Callable[[int, int], object] | None:
-    """How far it is: on a terminal one line that is written over again, elsewhere lines with ``-v`` alone."""
-    if status.shown:
-        return lambda done, total: status.show(f"{name}: {done} of {total} cases")
-    return (lambda done, total: tell(f"{name}: {done} of {total} cases")) if is_verbose() else None
+def _stated(changes: tuple[str, ...], only: tuple[int, ...], record: bool) -> dict[str, str]:
+    """The values that ``--with`` states, by variable."""
+    if changes and (len(only) != 1 or record):
+        raise click.UsageError("--with changes one case, which --case names; it makes no record")
+    found: dict[str, str] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--with {change}: write NAME=VALUE, a variable of the case and its value")
+        if name in found:
+            raise click.UsageError(f"--with states '{name}' twice, {found[name]} and {value}")
+        found[name] = value
+    return found
+
+
+def _shrinking(status: StatusLine, case: int, tried: int) -> None:
+    """How far the search for a smaller case is."""
+    status.show(f"making case {case} smaller: {tried} tried")
 
 
 def _in_one_line(result: Verification) -> str:

@@ -17,7 +17,7 @@ from attndsl.lowering.errors import (
     StoredScheduleRefused,
     TooManyEvents,
 )
-from attndsl.lowering.lower import first_draft, with_hoisted_loads
+from attndsl.lowering.lower import first_draft, lower, with_hoisted_loads
 from attndsl.lowering.match.attention_pattern import Computation, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
 from attndsl.lowering.match.schedule_options import (
@@ -55,9 +55,11 @@ class Chosen:
     entry: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Compiled:
     """A finished tile program with what it came from; ``joint`` is the program before the core split.
+
+    Equal to itself alone, so that what is made of it can be kept by it.
 
     ``required``: the choices of the schedule that the computation made. ``chosen``: those that were stored,
     or that a search tries.
@@ -163,9 +165,7 @@ def lowered(
     """
     while True:
         try:
-            return check_field_names(
-                with_hoisted_loads(first_draft(computation, signature, schedule, device))
-            )
+            return check_field_names(lower(computation, signature, schedule, device))
         except NamesTaken as clash:
             signature = _with_other_names(signature, clash)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,11 @@ class Launch:
     def workspace_bytes(self) -> int:
         """Size of the user workspace."""
         return int(self.tiling["workspaceBytes"])
+
+    @cached_property
+    def workspace(self) -> Array:
+        """The user workspace, uint8; after a run it holds what the cores left there."""
+        return np.zeros(max(self.workspace_bytes, 1), np.uint8)
 
     def outputs(self) -> tuple[Array, ...]:
         """The output arrays, in the operator's order."""

@@ -18,7 +18,7 @@ from attndsl.base.disk_cache import (
     stores_programs,
 )
 from attndsl.base.facts import FACTS
-from attndsl.base.package_files import sources_key
+from attndsl.base.package_files import USERS_OF_KERNELS, sources_key
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.compiler.stored_schedules import chosen_schedule
 from attndsl.lowering.signature.specialization import Specialization
@@ -26,20 +26,7 @@ from attndsl.passes.twin_programs import Finish, all_passes
 from attndsl.spec.operator.operator import Operator
 
 _FILE = "program.pickle"
-_UNCONCERNED = frozenset(
-    [
-        "api",
-        "campaign",
-        "cli",
-        "codegen",
-        "emulator",
-        "execute",
-        "mutate",
-        "reference",
-        "tile_interpreter",
-        "verify",
-    ]
-)
+_UNCONCERNED = USERS_OF_KERNELS | {"codegen", "execute", "reference", "tile_interpreter", "verify"}
 """Packages that decide nothing about a tile program."""
 
 

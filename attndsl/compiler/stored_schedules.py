@@ -10,8 +10,9 @@ from __future__ import annotations
 import difflib
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -111,13 +112,10 @@ def chosen_schedule(operator: Operator, special: Specialization) -> Chosen | Non
     Raises:
         StoredSchedulesError: the file is no file of stored choices.
     """
-    found = _entry_of(operator, special)
-    if found is None or found[1].model != operator.device.model_version:
+    found = _found(operator, special)
+    if found is None or found.is_stale:
         return None
-    number, entry = found
-    file = operator.schedules_file
-    assert file is not None
-    return Chosen(options=entry.options, by=STORED, entry=f"{file.name}: entry {number}")
+    return Chosen(options=found.entry.options, by=STORED, entry=found.place)
 
 
 def stale_text(operator: Operator, special: Specialization) -> str:
@@ -126,12 +124,11 @@ def stale_text(operator: Operator, special: Specialization) -> str:
     Raises:
         As :func:`chosen_schedule`.
     """
-    found, file = _entry_of(operator, special), operator.schedules_file
-    if found is None or file is None or found[1].model == operator.device.model_version:
+    found = _found(operator, special)
+    if found is None or not found.is_stale:
         return ""
-    number, entry = found
     return (
-        f"{file.name}: entry {number} is not used: model {entry.model} chose it, predictions are now of "
+        f"{found.place} is not used: model {found.entry.model} chose it, predictions are now of "
         f"{operator.device.model_version}; run attndsl tune {operator.in_commands} with --write again"
     )
 
@@ -152,8 +149,20 @@ def stored_entry(operator: Operator, special: Specialization) -> StoredSchedule 
     Raises:
         As :func:`chosen_schedule`.
     """
-    found = _entry_of(operator, special)
-    return None if found is None else found[1]
+    found = _found(operator, special)
+    return None if found is None else found.entry
+
+
+def used_options(operator: Operator) -> tuple[Mapping[str, int | str], ...]:
+    """The options of the entries by which kernels of the operator are compiled for its device.
+
+    Raises:
+        As :func:`chosen_schedule`.
+    """
+    file, device = operator.schedules_file, operator.device
+    entries = () if file is None else _entries(file)
+    wanted = (operator.name, device.name, device.model_version)
+    return tuple(each.options for each in entries if (each.operator, each.device, each.model) == wanted)
 
 
 def store(operator: Operator, special: Specialization, entry: StoredSchedule | None) -> Path | None:
@@ -169,7 +178,7 @@ def store(operator: Operator, special: Specialization, entry: StoredSchedule | N
         raise StoredSchedulesError(
             Path(operator.name), "no file declares this operator, so none is beside it"
         )
-    known = [each for _, each in _entries(file)]
+    known = _entries(file)
     kept = [each for each in known if not each.is_for(operator, special)]
     if entry is None and len(kept) == len(known):
         return None
@@ -182,35 +191,63 @@ def store(operator: Operator, special: Specialization, entry: StoredSchedule | N
     return file
 
 
-def _entry_of(operator: Operator, special: Specialization) -> tuple[int, StoredSchedule] | None:
-    """The entry for a specialization and its number, from 1."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An entry of an operator's file.
+
+    Attributes:
+        place: file and number, for messages.
+        is_stale: whether another version of the model than the device's made it.
+    """
+
+    entry: StoredSchedule
+    place: str
+    is_stale: bool
+
+
+def _found(operator: Operator, special: Specialization) -> _Found | None:
+    """The entry for a specialization."""
     file = operator.schedules_file
-    if file is None or not file.is_file():
+    if file is None:
         return None
-    return next((each for each in _entries(file) if each[1].is_for(operator, special)), None)
+    for number, entry in enumerate(_entries(file), 1):
+        if entry.is_for(operator, special):
+            stale = entry.model != operator.device.model_version
+            return _Found(entry, f"{file.name}: entry {number}", stale)
+    return None
 
 
-def _entries(file: Path) -> Iterator[tuple[int, StoredSchedule]]:
-    """The entries of a file that may be missing, each with its number."""
+def _entries(file: Path) -> tuple[StoredSchedule, ...]:
+    """The entries of a file that may be missing."""
     if not file.is_file():
-        return
+        return ()
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
+        raise StoredSchedulesError(file, f"cannot be read: {error}") from error
+    return _entries_in(file, text)
+
+
+@lru_cache(maxsize=16)
+def _entries_in(file: Path, text: str) -> tuple[StoredSchedule, ...]:
+    """The entries of a file with this text; ``file`` is for messages."""
+    try:
+        document = json.loads(text)
+    except ValueError as error:
         raise StoredSchedulesError(file, f"cannot be read: {error}") from error
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA or not isinstance(document.get("schedules"), list):
         raise StoredSchedulesError(
             file, f"schema is {schema!r}; it must be {SCHEMA}, with a list of schedules"
         )
-    seen: list[dict[str, Any]] = []
+    found: list[StoredSchedule] = []
     for number, row in enumerate(document["schedules"], 1):
         entry = _checked(file, number, row)
-        if entry.condition in seen:
-            first = seen.index(entry.condition) + 1
-            raise StoredSchedulesError(file, f"entry {number} is for the same kernel as entry {first}")
-        seen.append(entry.condition)
-        yield number, entry
+        for first, other in enumerate(found, 1):
+            if other.condition == entry.condition:
+                raise StoredSchedulesError(file, f"entry {number} is for the same kernel as entry {first}")
+        found.append(entry)
+    return tuple(found)
 
 
 def _checked(file: Path, number: int, row: Any) -> StoredSchedule:

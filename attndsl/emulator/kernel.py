@@ -23,6 +23,7 @@ from attndsl.emulator.toolchain import (
     LINK_FLAGS,
     PRELUDE,
     Compiler,
+    Runtime,
     digest,
     kernel_flags,
     preparation,
@@ -86,11 +87,7 @@ def build_all(
     )  # fmt: skip
 
     def compile_into(folder: Path) -> None:
-        flags = [*kernel_flags(compiler), *made.include_flags]
-        flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
-        flags += [f"-D{define}" for define in defines]
-        halves = _halves(text, path, include_dirs, defines)
-        _compile(compiler, flags, text, path, entries, extras, folder, made.objects, halves)
+        _compile(compiler, made, text, path, entries, extras, folder, include_dirs, defines)
 
     target = make_entry(f"kernel-{key}", compile_into)
     source_dir = str(path.parent) if path else ""
@@ -111,15 +108,19 @@ def _halves(
 
 def _compile(
     compiler: Compiler,
-    flags: Sequence[str],
+    made: Runtime,
     text: str,
     path: Path | None,
     entries: Sequence[str],
     extras: Sequence[Path],
     folder: Path,
-    objects: Sequence[Path],
-    halves: Sequence[Half],
+    include_dirs: Sequence[str | Path] = (),
+    defines: Sequence[str] = (),
 ) -> None:
+    flags = [*kernel_flags(compiler), *made.include_flags]
+    flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
+    flags += [f"-D{define}" for define in defines]
+    halves = _halves(text, path, include_dirs, defines)
     if path is None:
         # "kernel.cpp" is how findings name a source given as text
         (folder / "kernel.cpp").write_text(text)
@@ -142,7 +143,7 @@ def _compile(
             parts.append(f"part{number}.o")
             chosen = [flag for half in halves for flag in half.defines]
             run_compiler(compiler, [*arguments, *chosen, "-c", "-o", parts[-1]], name, cwd=folder)
-    run_compiler(compiler, [*parts, *objects, *LINK_FLAGS, "-o", "kernel"], what, cwd=folder)
+    run_compiler(compiler, [*parts, *made.objects, *LINK_FLAGS, "-o", "kernel"], what, cwd=folder)
 
 
 def build(
@@ -166,11 +167,8 @@ def build(
 
 def build_in(folder: Path, source: Path, *, entry: str) -> Kernel:
     """As `build` of a file, compiled into ``folder`` and not into the cache: for what runs once."""
-    compiler, text = require_compiler(), source.read_text()
-    made = runtime(compiler)
-    halves = _halves(text, source, (), ())
-    flags = [*kernel_flags(compiler), *made.include_flags]
-    _compile(compiler, flags, text, source, [entry], (), folder, made.objects, halves)
+    compiler = require_compiler()
+    _compile(compiler, runtime(compiler), source.read_text(), source, [entry], (), folder)
     return Kernel(entry, folder / "kernel", str(source.parent))
 
 

@@ -65,7 +65,7 @@ def instrument(text: str, first: int = 0) -> tuple[str, tuple[Statement, ...]]:
     for at, inserted in sorted(found.inserted, key=lambda item: item[0]):
         pieces += [text[done:at], inserted]
         done = at
-    return "".join(pieces) + text[done:], tuple(found.statements)
+    return "".join(pieces) + text[done:], tuple(each.statement for each in found.placed)
 
 
 def placed_statements(text: str) -> tuple[Placed, ...]:
@@ -76,7 +76,7 @@ def placed_statements(text: str) -> tuple[Placed, ...]:
     """
     found = _Finder(text, 0)
     found.scope(0)
-    return tuple(Placed(one, *place) for one, place in zip(found.statements, found.places, strict=True))
+    return tuple(found.placed)
 
 
 class _Finder:
@@ -89,8 +89,7 @@ class _Finder:
         self._function = ""
         self._heads: list[str] = []
         self.inserted: list[tuple[int, str]] = []
-        self.statements: list[Statement] = []
-        self.places: list[tuple[int, int]] = []
+        self.placed: list[Placed] = []
 
     def scope(self, at: int) -> int:
         """The declarations of a namespace or class; returns the place behind its closing brace."""
@@ -196,12 +195,11 @@ class _Finder:
         return end
 
     def _mark(self, start: int, end: int) -> str:
-        number = self._first + len(self.statements)
+        number = self._first + len(self.placed)
         line = self._code.count("\n", 0, start) + 1
         text = " ".join(self._shown[start:end].split())
         within = self._heads[-1] if self._heads else ""
-        self.statements.append(Statement(self._function, within, line, text))
-        self.places.append((start, end))
+        self.placed.append(Placed(Statement(self._function, within, line, text), start, end))
         self.inserted.append((start, f"::attnemu::reached[{number}] = 1; "))
         return text
 

@@ -12,6 +12,7 @@ from attndsl.base.errors import UserError
 from attndsl.codegen.samples.device_files import RUNTIME
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.emulator.kernel import MOST_STATEMENTS
+from attndsl.emulator.knobs import Knobs
 from attndsl.emulator.report import Report
 from attndsl.emulator.statements import NotUnderstood, Statement, instrument
 from attndsl.execute.execute import execute, stored, written
@@ -100,10 +101,10 @@ class Coverage:
         self._reached: dict[Path, set[int]] = {}
         self._launches: dict[tuple[Path, str], int] = {}
 
-    def execute(self, launch: Launch) -> Report:
+    def execute(self, launch: Launch, knobs: Knobs | None = None) -> Report:
         """As :func:`attndsl.execute.execute.execute`, with its statements noted."""
         folder = written(launch.compiled)
-        report = execute(launch, folder=self.marked(folder))
+        report = execute(launch, knobs, folder=self.marked(folder))
         self.note(folder, report)
         return report
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from attndsl import emulator
 from attndsl.base.disk_cache import content_key, find_entry, make_entry, stored_or_made
 from attndsl.base.errors import InternalError
-from attndsl.base.package_files import sources_key
+from attndsl.base.package_files import USERS_OF_KERNELS, sources_key
 from attndsl.codegen.host.tiling_text import HostText, host_text, problem_values
 from attndsl.codegen.kernel_set.entry import is_unwrapped
 from attndsl.codegen.names.arguments import Argument, Names, names_of
@@ -28,12 +28,10 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.backends import Backend
 
 Array = npt.NDArray[Any]
-_UNCONCERNED = frozenset(
-    ["api", "campaign", "cli", "emulator", "mutate", "reference", "tile_interpreter", "verify"]
-)
+_UNCONCERNED = USERS_OF_KERNELS | {"reference", "tile_interpreter", "verify"}
 """Packages that decide nothing about emitted files."""
 _NAME = "folder"
-BATCH_MODE = 1
+_BATCH_MODE = 1
 """The schedule mode in which all blocks start together; ``kBatchMode`` of the emitted plan."""
 _CTYPES = {"int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "float": ctypes.c_float}
 
@@ -87,8 +85,7 @@ def execute(
     folder, names = folder or written(launch.compiled), names_of(launch.compiled.operator)
     kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel)
     plan = plan_of(launch, folder)
-    fields = tuple((row.name, row.ctype) for row in host_text([launch.compiled]).fields)
-    if differing := differing_fields(launch, plan.tiling, fields):
+    if differing := plan.differing(launch):
         raise PlanDiffers(f"{names.op}_plan.h: {'; '.join(differing[:3])}")
     arguments = arguments_of(launch, plan.tiling)
     return kernel.run(
@@ -100,7 +97,7 @@ def execute(
         trace_block=trace_block,
         costs=costs,
         device=launch.compiled.program.device,
-        batch_mode=plan.schedule_mode == BATCH_MODE,
+        batch_mode=plan.batch_mode,
     )
 
 
@@ -114,7 +111,7 @@ def arguments_of(
 ) -> list[emulator.Argument]:
     """The arguments of the kernel function: all tensors of the contract, results, workspace, tiling data.
 
-    ``workspace_bytes``: of the workspace, where that is not the launch's.
+    ``workspace_bytes``: of the workspace; where that is not the launch's, the launch's own is left alone.
     """
     names = names_of(launch.compiled.operator)
     found = [_argument(launch, item) for item in names.tensors]
@@ -122,8 +119,8 @@ def arguments_of(
         found.append(emulator.Argument(spelled, launch.arguments[name], output=True))
     # What is updated in place is an output of the operator too, at the address of the input.
     found += [emulator.Argument(f"{item.name}Ref", None) for item in names.updated]
-    room = launch.workspace_bytes if workspace_bytes is None else workspace_bytes
-    workspace = np.zeros(max(room, 1), np.uint8)
+    own = workspace_bytes in (None, launch.workspace_bytes)
+    workspace = launch.workspace if own else np.zeros(max(workspace_bytes or 0, 1), np.uint8)
     found.append(emulator.Argument("workspace", workspace, scratch=True))
     found.append(emulator.Argument("tiling", tiling))
     return found
@@ -177,13 +174,39 @@ def stored(files: Mapping[str, str]) -> Path:
 # The host's plan
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What the host decides of a launch: the kernel's key, the schedule mode, the tiling data as bytes."""
+    """What the host decides of a launch.
+
+    Attributes:
+        key: of the kernel.
+        schedule_mode: how blocks are launched.
+        tiling: the tiling data as bytes.
+        fields: name and C++ type of each field of the tiling data, in order.
+    """
 
     key: int
     schedule_mode: int
     tiling: Array
+    fields: tuple[tuple[str, str], ...]
+
+    @property
+    def batch_mode(self) -> bool:
+        """Whether all blocks start together."""
+        return self.schedule_mode == _BATCH_MODE
+
+    def differing(self, launch: Launch) -> tuple[str, ...]:
+        """Where tiling data are not what the compiled program computes: a text for each field of the program
+        that is missing or another. Fields that the program does not have are not compared."""
+        struct = _struct(self.fields)
+        if ctypes.sizeof(struct) != self.tiling.size:
+            return (f"the tiling data have {self.tiling.size} bytes, their fields {ctypes.sizeof(struct)}",)
+        told, found = struct.from_buffer_copy(self.tiling.tobytes()), []
+        for name, wanted in launch.tiling.items():
+            actual = getattr(told, name, None)
+            if actual != (ctypes.c_float(wanted).value if isinstance(actual, float) else wanted):
+                found.append(f"tiling field {name} is {actual}, and {wanted} in the compiled program")
+        return tuple(found)
 
 
 def plan_of(launch: Launch, folder: Path) -> Plan:
@@ -192,34 +215,13 @@ def plan_of(launch: Launch, folder: Path) -> Plan:
     host = host_text([compiled])
     problem_type = _struct(tuple((row.name, row.ctype) for row in host.problem))
     problem = problem_type(**problem_values(compiled, launch.host))
-    tiling = _struct(tuple((row.name, row.ctype) for row in host.fields))()
+    fields = tuple((row.name, row.ctype) for row in host.fields)
+    tiling = _struct(fields)()
     key, mode = ctypes.c_uint64(), ctypes.c_uint32()
     library = _host_library(folder, host)
     library.attndsl_plan(*map(ctypes.byref, (problem, tiling, key, mode)))
-    return Plan(key.value, mode.value, np.frombuffer(bytes(tiling), np.uint8).copy())
-
-
-def differing_fields(launch: Launch, tiling: Array, fields: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The tiling data that a host computed against those that the compiled program does.
-
-    Args:
-        launch: whose program says what each of its fields is.
-        tiling: as bytes.
-        fields: name and C++ type of each field, in order; those that the program does not have are not
-            compared.
-
-    Returns:
-        A text for each field of the program that is missing or another.
-    """
-    struct = _struct(tuple(fields))
-    if ctypes.sizeof(struct) != tiling.size:
-        return (f"the tiling data have {tiling.size} bytes, their fields {ctypes.sizeof(struct)}",)
-    told, found = struct.from_buffer_copy(tiling.tobytes()), []
-    for name, wanted in launch.tiling.items():
-        actual = getattr(told, name, None)
-        if actual != (ctypes.c_float(wanted).value if isinstance(actual, float) else wanted):
-            found.append(f"tiling field {name} is {actual}, and {wanted} in the compiled program")
-    return tuple(found)
+    data = np.frombuffer(bytes(tiling), np.uint8).copy()
+    return Plan(key=key.value, schedule_mode=mode.value, tiling=data, fields=fields)
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,7 @@ import numpy as np
 
 from attndsl import emulator
 from attndsl.base.errors import UserError
-from attndsl.codegen.host.problem_members import HEAD_SIZE
+from attndsl.codegen.host.problem_members import head_symbol, member_of
 from attndsl.codegen.host.problem_values import is_measured, known_members, member_values
 from attndsl.codegen.kernel_set.kernel_list import (
     KERNEL_LIST,
@@ -30,14 +30,7 @@ from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.emulator.launch_syntax import includes, mask
 from attndsl.execute.coverage import Coverage
-from attndsl.execute.execute import (
-    BATCH_MODE,
-    Array,
-    arguments_of,
-    differing_fields,
-    host_library,
-    stored,
-)
+from attndsl.execute.execute import Array, Plan, arguments_of, host_library, stored
 from attndsl.execute.wanted_kernels import wanted_kernel
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.cases import WantedKernel
@@ -46,26 +39,19 @@ _MEMBER = re.compile(r"\b(int64_t|uint64_t|float)\s+(\w+)\s*(?:=[^;]*)?;")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProjectPlan:
-    """What a project's host decides of a launch.
+class ProjectPlan(Plan):
+    """What a project's host decides of a launch. ``blocks``: that are launched; ``workspace``: its bytes."""
 
-    Attributes:
-        key: of the kernel.
-        blocks: that are launched.
-        workspace: its bytes.
-        batch_mode: whether all blocks shall start together.
-        tiling: the tiling data as bytes.
-        fields: name and C++ type of each field of the tiling data, in order.
-    """
-
-    key: int
     blocks: int
     workspace: int
-    batch_mode: bool
-    tiling: Array
-    fields: tuple[tuple[str, str], ...]
 
-    def run(self, kernel: emulator.Kernel, launch: Launch, timeout: float = 120.0) -> emulator.Report:
+    def run(
+        self,
+        kernel: emulator.Kernel,
+        launch: Launch,
+        timeout: float = 120.0,
+        knobs: emulator.Knobs | None = None,
+    ) -> emulator.Report:
         """Run a kernel as planned; the launch's arrays receive the results. ``timeout``: seconds.
 
         Raises:
@@ -77,11 +63,8 @@ class ProjectPlan:
             tiling_key=self.key,
             batch_mode=self.batch_mode,
             timeout=timeout,
+            knobs=knobs,
         )
-
-    def differing(self, launch: Launch) -> tuple[str, ...]:
-        """Where tiling data are not what the compiled program computes: a text for each such field."""
-        return differing_fields(launch, self.tiling, self.fields)
 
 
 class NoProject(UserError, FileNotFoundError):
@@ -131,7 +114,7 @@ class UserProject:
             coverage.marked(folder)
         return project
 
-    def execute(self, launch: Launch) -> emulator.Report:
+    def execute(self, launch: Launch, knobs: emulator.Knobs | None = None) -> emulator.Report:
         """Run the project's kernel on a launch; the launch's arrays receive the results.
 
         Raises:
@@ -141,7 +124,7 @@ class UserProject:
         plan = self.plan(launch)
         folder = self.folder if self.coverage is None else self.coverage.marked(self.folder)
         kernel = emulator.build(folder / _entry(self._names), entry=self._names.kernel)
-        report = plan.run(kernel, launch)
+        report = plan.run(kernel, launch, knobs=knobs)
         if self.coverage is not None:
             self.coverage.note(self.folder, report)
         return report
@@ -164,7 +147,7 @@ class UserProject:
             key=told.key,
             blocks=told.blocks,
             workspace=told.workspace,
-            batch_mode=told.mode == BATCH_MODE,
+            schedule_mode=told.mode,
             tiling=tiling,
             fields=self._fields,
         )
@@ -175,7 +158,8 @@ class UserProject:
         values, size = member_values(launch), launch.compiled.specialization.padded_head_size
         fractal = self.operator.device.architecture.fractal
         outside = [each for each in (size - fractal, size + 1) if each > 0]
-        return {each: int(self._told({**values, HEAD_SIZE: each})[0].key) for each in outside}
+        member = member_of(head_symbol(self.operator).name)
+        return {each: int(self._told({**values, member: each})[0].key) for each in outside}
 
     def kernels(self) -> tuple[WantedKernel, ...]:
         """The kernels of the project's list whose files the kernel function includes.

@@ -8,16 +8,26 @@ The operators build nodes, which derive from this base: :mod:`attndsl.expr.fold`
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from itertools import repeat
 from typing import Any, TypeAlias, TypeVar
 
 Value = int | float | bool | str
 _Fact = TypeVar("_Fact")
 ExprLike: TypeAlias = "Expr | int | float | bool | str"
+_Factor = TypeVar("_Factor")
 
-
-_MOST_FACTORS = 4
+MOST_FACTORS = 4
 """The highest power that is written out as a product."""
+
+
+def power(base: _Factor, exponent: object) -> _Factor | None:
+    """``base ** exponent`` written out as a product; None of powers that are not."""
+    if type(exponent) is not int or not 1 <= exponent <= MOST_FACTORS:
+        return None
+    return reduce(operator.mul, repeat(base, exponent))
 
 
 class TakesScalars:
@@ -179,10 +189,10 @@ class Expr:
         return make.compare(">=", self, other)
 
     def __and__(self, other: ExprLike) -> Expr:
-        return make.logic("and", self, other)
+        return NotImplemented if isinstance(other, TakesScalars) else make.logic("and", self, other)
 
     def __or__(self, other: ExprLike) -> Expr:
-        return make.logic("or", self, other)
+        return NotImplemented if isinstance(other, TakesScalars) else make.logic("or", self, other)
 
     def __neg__(self) -> Expr:
         return make.binary("-", 0, self)
@@ -194,14 +204,12 @@ class Expr:
         return make.binary("max", self, -self)
 
     def __pow__(self, exponent: object) -> Expr:
-        if type(exponent) is not int or not 1 <= exponent <= _MOST_FACTORS:
+        found = power(self, exponent)
+        if found is None:
             raise TypeError(
                 f"'{self} ** {exponent}': numbers of a call have + - * / // % and whole powers up to "
-                f'{_MOST_FACTORS}; pass a scale as a parameter, as in scale = op.param("scale", float)'
+                f'{MOST_FACTORS}; pass a scale as a parameter, as in scale = op.param("scale", float)'
             )
-        found = self
-        for _ in range(exponent - 1):
-            found = make.binary("*", found, self)
         return found
 
     def __rpow__(self, base: object) -> Expr:
@@ -222,7 +230,8 @@ class Expr:
     def _no_value(self) -> str:
         return (
             f"'{self}' has no value yet: it is symbolic until the operator is called; join conditions by & "
-            "and |, also those of a < b < c, and take maximum and minimum of attndsl.spec for max and min"
+            "and |, each in parentheses, also those of a < b < c, and take maximum and minimum of "
+            "attndsl.spec for max and min"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -233,6 +234,9 @@ class Load(Expr):
 class Element(Load):
     """A read of an array of scalars that the core itself holds, ``source[index]``."""
 
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
+        return int(env[self.source][self.index.evaluate(env)])
+
 
 def global_key(tensor: str) -> str:
     """Where the scalars of a running kernel hold a tensor in global memory; no scalar can be named so."""
@@ -256,12 +260,18 @@ def as_expr(value: object) -> Expr:
             "a number or a symbolic expression is needed here, got a whole tensor or value: x[b, j] is an "
             "element of a tensor, and attend.minimum and attend.maximum take values"
         )
-    raise TypeError(f"a number or a symbolic expression is needed here, got {value!r}")
+    shown = f"the function {value.__qualname__}; call it" if isinstance(value, MethodType) else repr(value)
+    raise TypeError(f"a number or a symbolic expression is needed here, got {shown}")
 
 
 def compare(op: str, left: object, right: object) -> Compare:
     """A comparison; kept symbolic even between constants, so that it can be printed."""
-    return Compare(op, as_expr(left), as_expr(right))
+    sides = as_expr(left), as_expr(right)
+    if op not in ("==", "!=") and any(
+        isinstance(each, Const) and isinstance(each.value, str) for each in sides
+    ):
+        raise TypeError(f"'{sides[0]} {op} {sides[1]}' orders a text: texts are equal or not, by == and !=")
+    return Compare(op, *sides)
 
 
 def bracketed(pair: Pair, text: str, level: int, *, right: bool = False) -> str:

@@ -4,14 +4,9 @@ Every node is immutable, carries the spec line it comes from, and names the axes
 attention axes are
 
     B  batch row          N  query head      K  key/value head (N = K * group)
-    Q  query position     T  key position    D  head size of query and key     E  head size of value
+    Q  query position     T  key position    D  channel of query and key       E  channel of value
 
-and those of storage and selection
-
-    P  cache block        R  row in a block  W  column of a block table        C  component (key, value)
-    J  selection block    G  group of batch rows that share keys               X  rank in a selection
-    L  copy of a value    U  stored key row, of a group or of all batch rows   S  packed query token
-    Y  layer of a cache
+and those of storage and selection in ``AXIS_MEANINGS``.
 
 A score has the axes (B, N, Q, T); query head ``n`` reads key/value head ``n // (N / K)``. Where the queries
 of all batch rows are packed into tokens, what leaves the score space has the axis S instead of B and Q.
@@ -28,6 +23,26 @@ from attndsl.expr import Expr, Load
 
 Axes = tuple[str, ...]
 AXIS_ORDER: Axes = ("C", "P", "B", "G", "S", "N", "K", "Q", "R", "U", "T", "W", "J", "X", "D", "E", "L", "Y")
+AXIS_MEANINGS = {
+    "B": "batch rows",
+    "N": "query heads",
+    "K": "key/value heads",
+    "Q": "query positions of a batch row",
+    "T": "key positions of a batch row",
+    "D": "channels of queries and keys",
+    "E": "channels of values",
+    "P": "blocks of a cache",
+    "R": "rows of a cache block",
+    "W": "columns of a block table",
+    "C": "components, such as key and value, of one tensor",
+    "J": "blocks of keys of a selection",
+    "G": "groups of batch rows that share keys",
+    "X": "ranks in a selection",
+    "L": "copies of a value",
+    "U": "stored key rows, of a group or of all batch rows",
+    "S": "packed query tokens of all batch rows",
+    "Y": "layers of a cache",
+}
 # The index symbols of conditions and of computed scalars, and the axes they count.
 INDEX_AXES = {"b": "B", "n": "N", "i": "Q", "j": "T"}
 SCORE_AXES: Axes = ("B", "N", "Q", "T")
@@ -330,8 +345,8 @@ class Softmax(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowMax(Node):
-    """The maximum of each score row, axes (B, N, Q) or (S, N): of a softmax, or of all segments of a merge.
-    -inf in rows without a key."""
+    """The maximum of each score row, axes (B, N, Q) or (S, N): of a softmax, or of all segments of a merge,
+    where an earlier partial counts as one key of its log-sum-exp. -inf in rows without a key."""
 
     softmax: Node
     axes: Axes = ("B", "N", "Q")
@@ -355,11 +370,26 @@ class WeightedSum(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class EarlierPartial(Node):
+    """Attention over keys of an earlier call, as it is passed in: its rows ``out``, axes (B, N, Q, E) or
+    (S, N, E), and their log-sum-exps ``lse``, without E.
+
+    A row whose log-sum-exp is -inf is absent, whatever ``out`` holds there.
+    """
+
+    out: Node
+    lse: Node
+    axes: Axes = ("B", "N", "Q", "E")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LogSumExpMerge(Node):
-    """Attention over the rows of several segments, each a weighted sum of a softmax of its own.
+    """Attention over the rows of several segments, each a weighted sum of a softmax of its own, or an
+    :class:`EarlierPartial`.
 
     With the row maximum m and sum l of each segment, its weight is ``exp(m + ln l)`` over their sum; a
-    segment without keys has the weight 0.
+    segment without keys has the weight 0. An earlier partial has its log-sum-exp for m, and l is 1. One that
+    a call does not pass is no part.
     """
 
     parts: tuple[Node, ...]

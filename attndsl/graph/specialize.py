@@ -17,9 +17,11 @@ from attndsl.graph.nodes import (
     Choose,
     Conditional,
     Dequantize,
+    EarlierPartial,
     Elementwise,
     IndexCondition,
     Input,
+    LogSumExpMerge,
     Node,
     Quantize,
     Replace,
@@ -28,6 +30,9 @@ from attndsl.graph.nodes import (
 
 MAY_BE_ABSENT = frozenset({"length", "start", "offset", "index", "forced", "ends", "scale", "sink"})
 """Fields that become None where their operand is absent."""
+
+SHRINKS: dict[type[Node], tuple[str, type[Node]]] = {LogSumExpMerge: ("parts", EarlierPartial)}
+"""Node types with a field of several operands, which does without those of a type that are absent."""
 
 COLLAPSES: dict[type[Node], str] = {Replace: "condition", Dequantize: "scale", Quantize: "scale"}
 """Node types that become their source where the operand in this field is absent."""
@@ -172,10 +177,11 @@ def _rebuild(node: Node, visit: Visit) -> Node | None:
             if new is None and item.name not in MAY_BE_ABSENT:
                 return None
         elif isinstance(value, tuple) and any(isinstance(each, Node) for each in value):
-            new = tuple(visit(each) for each in value)
+            new = _kept(node, item.name, tuple(visit(each) for each in value))
             if any(each is None for each in new):
                 return None
-            new = value if all(a is b for a, b in zip(new, value, strict=True)) else new
+            same = len(new) == len(value) and all(a is b for a, b in zip(new, value, strict=True))
+            new = value if same else new
         else:
             continue
         if new is not value:
@@ -185,6 +191,16 @@ def _rebuild(node: Node, visit: Visit) -> Node | None:
             tuple(changed.get(name, getattr(node, name)) for name in ("source", "condition"))
         )
     return replace(node, **changed) if changed else node
+
+
+def _kept(node: Node, name: str, operands: tuple[Node | None, ...]) -> tuple[Node | None, ...]:
+    """The operands in a field of ``node``, without those that it does without where they are absent."""
+    field, kind = SHRINKS.get(type(node), ("", Node))
+    if field != name:
+        return operands
+    before = getattr(node, name)
+    pairs = zip(operands, before, strict=True)
+    return tuple(each for each, old in pairs if each is not None or not isinstance(old, kind))
 
 
 def _union(operands: tuple[Node, ...]) -> Axes:

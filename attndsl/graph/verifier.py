@@ -14,6 +14,7 @@ from typing import Any
 from attndsl.expr import Expr, Load
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
+from attndsl.graph.next_steps import as_keys, as_packed, as_query, reader_of
 from attndsl.graph.nodes import (
     AXIS_ORDER,
     INDEX_AXES,
@@ -25,6 +26,7 @@ from attndsl.graph.nodes import (
     Conditional,
     Dense,
     Dequantize,
+    EarlierPartial,
     Elementwise,
     GroupSum,
     IndexCondition,
@@ -179,7 +181,8 @@ def _indices_have_axes(node: Scalar | IndexCondition, graph: Graph) -> str | Non
 @_rule(Dense)
 def _dense_rows_have_their_axes(node: Dense, graph: Graph) -> str | None:
     if "T" not in _axes(node.tensor):
-        return f"the tensor has the axes {_text(_axes(node.tensor))}, rows need an axis T"
+        axes = _axes(node.tensor)
+        return f"the tensor has the axes {_text(axes)}, rows need an axis T{reader_of(axes)}"
     if set(node.axes) != set(_axes(node.tensor)):
         return f"rows {_text(node.axes)} differ from their tensor's axes {_text(_axes(node.tensor))}"
     return None
@@ -189,7 +192,8 @@ def _dense_rows_have_their_axes(node: Dense, graph: Graph) -> str | None:
 def _paged_rows_have_their_axes(node: Paged, graph: Graph) -> str | None:
     axes = _axes(node.tensor)
     if not {"P", "R"} <= set(axes):
-        return f"a paged tensor needs the axes P (block) and R (row in a block), has {_text(axes)}"
+        needed = "a paged tensor needs the axes P (block) and R (row in a block)"
+        return f"{needed}, has {_text(axes)}{reader_of(axes)}"
     if set(node.axes) - {"B", "T"} != set(axes) - {"P", "R"}:
         return f"rows {_text(node.axes)} do not come from a tensor with the axes {_text(axes)}"
     return None
@@ -198,7 +202,8 @@ def _paged_rows_have_their_axes(node: Paged, graph: Graph) -> str | None:
 @_rule(Paged)
 def _tables_are_integers(node: Paged, graph: Graph) -> str | None:
     if set(_axes(node.table)) != {"B", "W"}:
-        return f"a block table has the axes (B, W), not {_text(_axes(node.table))}"
+        found = _text(_axes(node.table))
+        return f'a block table has the axes (B, W), not {found}; pass axes="B W" to op.input of the table'
     dtypes = _dtypes(node.table)
     return (
         f"a block table holds integers, not {'/'.join(sorted(dtypes))}"
@@ -227,7 +232,8 @@ def _packed_rows_have_their_axes(node: Packed | PackedQueries, graph: Graph) -> 
     axes = set(_axes(node.tensor))
     token, gained = ("S", {"B", "Q"}) if isinstance(node, PackedQueries) else ("U", {"B", "T"})
     if token not in axes or axes - {token} != set(node.axes) - gained or not gained <= set(node.axes):
-        return f"{_text(node.axes)} do not come from tokens {token} of a tensor {_text(_axes(node.tensor))}"
+        found, hint = _axes(node.tensor), as_packed(_axes(node.tensor), queries=token == "S")
+        return f"{_text(node.axes)} do not come from tokens {token} of a tensor {_text(found)}{hint}"
     return None
 
 
@@ -235,7 +241,7 @@ def _packed_rows_have_their_axes(node: Packed | PackedQueries, graph: Graph) -> 
 def _packed_rows_have_boundaries(node: Packed | PackedQueries, graph: Graph) -> str | None:
     found = [each for each in (node.ends, node.length) if each is not None]
     if len(found) != 1:
-        return "the prefix sums or the lengths of packed rows are needed, not both"
+        return "packed rows need their prefix sums, attend.packed(tensor, ends), or else their length="
     if not set(_axes(found[0])) <= {"B"}:
         return f"boundaries have the axes (B,), not {_text(_axes(found[0]))}"
     dtypes = _dtypes(found[0]) or INTEGERS
@@ -356,9 +362,51 @@ def _requantized_values_are_probabilities(node: BlockRequantize, graph: Graph) -
 @_rule(LogSumExpMerge)
 def _merged_parts_are_attention(node: LogSumExpMerge, graph: Graph) -> str | None:
     for part in node.parts:
-        if not (isinstance(part, WeightedSum) and isinstance(part.weights, Softmax)):
-            return f"a part must be a softmax times value rows, not {type(part).__name__}"
-    return None if node.parts else "there is nothing to merge"
+        if isinstance(part, Input):
+            return (
+                f"'{part.name}' is a part without its log-sum-exp; write ({part.name}, lse) with the fp32 "
+                "log-sum-exp of each of its rows"
+            )
+        attends = isinstance(part, WeightedSum) and isinstance(part.weights, Softmax)
+        if not attends and not isinstance(part, EarlierPartial):
+            return (
+                "a part must be a softmax times value rows, or an earlier partial (out, lse), not "
+                f"{type(part).__name__}; pass attend.softmax(s) @ values, and let operations act on what "
+                "attend.merge gives"
+            )
+        if set(_axes(part)) != set(node.axes):
+            return f"parts with the axes {_text(_axes(part))} and {_text(node.axes)} have no rows in common"
+    if not node.parts:
+        return "there is nothing to merge"
+    if all(isinstance(part, EarlierPartial) for part in node.parts):
+        return "earlier partials are merged with attention: one part is a softmax times value rows"
+    return None
+
+
+@_rule(EarlierPartial)
+def _earlier_partials_have_rows(node: EarlierPartial, graph: Graph) -> str | None:
+    axes = _axes(node.out)
+    if set(axes) not in ({"B", "N", "Q", "E"}, {"S", "N", "E"}):
+        return (
+            f"the rows of an earlier partial have the axes (B, N, Q, E), or (S, N, E) of packed queries, not "
+            f'{_text(axes)}; pass axes="B N Q E" to op.input of the rows'
+        )
+    dtypes = (_dtypes(node.out) or frozenset()) & INTEGERS
+    return f"the rows of an earlier partial are numbers, not {'/'.join(sorted(dtypes))}" if dtypes else None
+
+
+@_rule(EarlierPartial)
+def _earlier_partials_have_a_log_sum_exp(node: EarlierPartial, graph: Graph) -> str | None:
+    rows = tuple(axis for axis in node.axes if axis != "E")
+    axes = _axes(node.lse)
+    if set(axes) != set(rows):
+        return f"the log-sum-exp of rows {_text(node.axes)} has the axes {_text(rows)}, not {_text(axes)}"
+    dtypes = (_dtypes(node.lse) or frozenset({"float32"})) - {"float32"}
+    if dtypes:
+        found = "/".join(sorted(dtypes))
+        what = f"the log-sum-exp of an earlier partial is float32, not {found}"
+        return f'{what}: declare it with dtype="float32"'
+    return None
 
 
 @_rule(Rows)
@@ -374,9 +422,11 @@ def _lengths_are_per_row(node: Rows, graph: Graph) -> str | None:
 def _scores_contract_over_d(node: Scores, graph: Graph) -> str | None:
     query, keys = set(_axes(node.query)), set(_axes(node.keys))
     if "D" not in query or not query <= {"B", "N", "Q", "D"}:
-        return f"a query has the axes (B, N, Q, D), not {_text(_axes(node.query))}"
+        axes = _axes(node.query)
+        return f"a query has the axes (B, N, Q, D), not {_text(axes)}{as_query(axes)}"
     if not {"T", "D"} <= keys or not keys <= {"B", "K", "T", "D"}:
-        return f"key rows have the axes (B, K, T, D), not {_text(_axes(node.keys))}"
+        axes = _axes(node.keys)
+        return f"key rows have the axes (B, K, T, D), not {_text(axes)}{as_keys(axes)}"
     return None
 
 
@@ -413,21 +463,33 @@ def _opposites_are_of_truth_values(node: Opposite, graph: Graph) -> str | None:
     if set(node.axes) != set(_axes(node.source)):
         return "the axes change"
     floats = (_dtypes(node.source) or frozenset()) - INTEGERS
-    return f"a mask is bool or integer, not {'/'.join(sorted(floats))}" if floats else None
+    if not floats:
+        return None
+    return (
+        f'a mask is bool or integer, not {"/".join(sorted(floats))}; declare it with dtype="bool", or add '
+        "it to the scores"
+    )
 
 
 @_rule(Replace)
 def _conditions_are_truth_values(node: Replace, graph: Graph) -> str | None:
     dtypes = _dtypes(node.condition)
     if dtypes and dtypes - INTEGERS:
-        return f"a condition is bool or integer, not {'/'.join(sorted(dtypes - INTEGERS))}"
+        found = "/".join(sorted(dtypes - INTEGERS))
+        return (
+            f'a condition is bool or integer, not {found}; declare it with dtype="bool", or add it to the '
+            "scores"
+        )
     return None
 
 
 @_rule(Softmax)
 def _softmax_runs_over_keys(node: Softmax, graph: Graph) -> str | None:
     axes = _axes(node.scores)
-    return None if "T" in axes else f"softmax needs scores with a key axis T, has {_text(axes)}"
+    if "T" in axes:
+        return None
+    hint = "scores are attend.scores(query, keys)"
+    return f"softmax needs scores with a key axis T, has {_text(axes)}; {hint}"
 
 
 @_rule(Softmax)
@@ -451,7 +513,10 @@ def _row_statistics_belong_to_softmax(node: RowMax | RowSum, graph: Graph) -> st
 def _weighted_sum_runs_over_keys(node: WeightedSum, graph: Graph) -> str | None:
     weights, values = _axes(node.weights), _axes(node.values)
     if "T" not in weights:
-        return f"weights need a key axis T, have {_text(weights)}"
+        return (
+            f"weights need a key axis T, have {_text(weights)}; scores are attend.scores(query, keys), and "
+            "weights are made of them"
+        )
     return (
         None
         if {"T", "E"} <= set(values)
@@ -464,8 +529,20 @@ def _weighted_sum_runs_over_keys(node: WeightedSum, graph: Graph) -> str | None:
 def _keys_and_values_share_rows(node: WeightedSum, graph: Graph) -> str | None:
     for below in node.weights.walk():
         if isinstance(below, Scores) and not _same_rows(below.keys, node.values):
-            return "keys and values are taken from different rows (source, length, start or block table)"
+            return (
+                "keys and values are taken from different rows (source, length, start or block table); "
+                f"read both alike{_unlike(below.keys, node.values)}"
+            )
     return None
+
+
+def _unlike(keys: Node, values: Node) -> str:
+    """In what two sources of rows differ, after a comma."""
+    if type(keys) is not type(values):
+        return f", not as {type(keys).__name__} and as {type(values).__name__}"
+    names = sorted({each.name for each in fields(keys)} - _OWN_OF_ROWS)
+    differ = [name for name in names if not _same_place(getattr(keys, name), getattr(values, name))]
+    return f", with the same {' and '.join(differ)}"
 
 
 _OWN_OF_ROWS = frozenset({"tensor", "tensors", "axes", "where"})

@@ -21,7 +21,16 @@ from attndsl.tile.naming import camel
 from attndsl.tile.scalars import binds, defined, expressions, extents_of
 from attndsl.tile.statements import Collect, Let, Seq, Statement
 
-_Known = Mapping[str, Symbol]
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A scalar and the expression that it stands for."""
+
+    symbol: Symbol
+    value: Expr
+
+
+_Known = Mapping[str, _Name]
 """Names by the text of what they stand for."""
 
 
@@ -29,8 +38,9 @@ def hoist_scalar_loads(tree: Seq) -> Seq:
     """``tree`` with a definition in front of the first one that reads an element which is read again
     after it, in the same body or inside; elements at an index that is itself a scalar, ``lengths[batch]``.
 
-    A definition that is nothing but such an element is the name. Elements of which it is not certain that
-    they are read (in a branch of a choice, after an ``and``) stay where they are: their index may not hold.
+    A definition that is nothing but such an element is the name, and one that is nothing but a sum, maximum
+    or minimum over a range is the name of that. Elements of which it is not certain that they are read (in a
+    branch of a choice, after an ``and``) stay where they are: their index may not hold.
     """
     return _Naming(_inside(tree).bound).body(tree, {})
 
@@ -51,11 +61,11 @@ class _Naming:
                     name = None if str(read) in known else self._name(read, item, after)
                     if name is not None:
                         found.append(Let(symbol=name, value=read, where=item.where))
-                        known = {**known, str(read): name}
+                        known = {**known, str(read): _Name(name, read)}
             found.append(self._statement(item, known))
             known = _still(known, defined(item))
-            if isinstance(item, Let) and _is_read(item.value):
-                known = {**known, str(item.value): item.symbol}
+            if isinstance(item, Let) and (_is_read(item.value) or isinstance(item.value, Fold)):
+                known = {str(item.value): _Name(item.symbol, item.value), **known}
         return replace(tree, body=tuple(found))
 
     def _name(self, read: Load, item: Let, after: tuple[Statement, ...]) -> Symbol | None:
@@ -125,11 +135,11 @@ def _inside(statement: Statement) -> _Inside:
 def _still(known: _Known, bound: Iterable[str]) -> _Known:
     """What is known where scalars are bound anew."""
     names = set(bound)
-    return {text: name for text, name in known.items() if not names & {_index_of(text), name.name}}
-
-
-def _index_of(text: str) -> str:
-    return text.partition("[")[2].removesuffix("]")
+    return {
+        text: name
+        for text, name in known.items()
+        if name.symbol.name not in names and names.isdisjoint(name.value.symbols())
+    }
 
 
 def _replaced(value: Expr | Region | GlobalRegion, known: _Known) -> Expr | Region | GlobalRegion:
@@ -141,9 +151,12 @@ def _replaced(value: Expr | Region | GlobalRegion, known: _Known) -> Expr | Regi
 
 def _with_names(expr: Expr, known: _Known) -> Expr:
     def change(node: Expr) -> Expr | None:
+        name = known.get(str(node)) if _is_read(node) or isinstance(node, Fold) else None
+        if name is not None:
+            return name.symbol
         if isinstance(node, Fold):  # a function of its own, which sees no scalar of its caller
             return node if node.extent is None else replace(node, extent=_with_names(node.extent, known))
-        return known.get(str(node)) if _is_read(node) else None
+        return None
 
     return expr.mapped(change) if any(str(read) in known for read in _reads(expr)) else expr
 
@@ -153,11 +166,11 @@ def _is_read(node: Expr) -> bool:
     return type(node) is Load and isinstance(node.index, Symbol) and not node.dtype.startswith("float")
 
 
-def _reads(expr: Expr) -> Iterator[Load]:
-    """Elements outside of functions, wherever they stand."""
-    if not any(map(_is_read, expr.nodes())):
+def _reads(expr: Expr) -> Iterator[Load | Fold]:
+    """Elements outside of functions, wherever they stand, and what functions give."""
+    if not any(_is_read(node) or isinstance(node, Fold) for node in expr.nodes()):
         return
-    if isinstance(expr, Load) and _is_read(expr):
+    if (isinstance(expr, Load) and _is_read(expr)) or isinstance(expr, Fold):
         yield expr
     children = expr.children()
     if isinstance(expr, Fold):

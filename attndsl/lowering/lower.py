@@ -17,11 +17,18 @@ from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import Schedule, limits_of
 from attndsl.lowering.phases import PhaseInput, Place, phases
 from attndsl.lowering.scores.score_rules import lower_modifier
+from attndsl.lowering.selection.block_selection import blocks_of_one_tile, selects_blocks
 from attndsl.lowering.signature.kernel_signature import KernelSignature
-from attndsl.lowering.work_partition import add_work_fields, place_workspace, split_and_task
+from attndsl.lowering.work_partition import (
+    add_work_fields,
+    item_of_round,
+    place_workspace,
+    split_and_task,
+    with_item_order,
+)
 from attndsl.target import Device
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
-from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Constant, Program, Requirement
+from attndsl.tile.program import BLOCK_COUNT, Constant, Program, Requirement
 from attndsl.tile.statements import For, Let, Statement, seq
 
 
@@ -51,7 +58,8 @@ def first_draft(
         NotLowered: for a node without a rule.
     """
     inventory = Inventory()
-    contexts = all_continuous(attention_contexts(computation, signature, schedule, device, inventory))
+    contexts = attention_contexts(computation, signature, schedule, device, inventory)
+    contexts = with_item_order(all_continuous(contexts))
     add_work_fields(contexts)
     inputs = [
         PhaseInput(context=context, modifiers=modifiers, contexts=contexts)
@@ -59,6 +67,7 @@ def first_draft(
     ]
     items = [_item_loop(given) for given in inputs]
     body = seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0]))
+    placed = place_workspace(inventory, device.architecture)
     options = {each.option: each.named for each in inventory.constants if each.option}
     of_int8 = _OF_INT8 if signature.dtype == "int8" else ()
     limits = [Requirement(*limit) for limit in limits_of(options, device)]
@@ -69,7 +78,7 @@ def first_draft(
         dtype=signature.dtype,
         parameters=signature.parameters,
         workspace=inventory.workspace,
-        tiling=(*inventory.fields, *place_workspace(inventory.workspace, device.architecture)),
+        tiling=(*inventory.fields, *placed),
         constants=(*_UNITS, *of_int8, *inventory.constants, *_EXTREMES),
         requirements=(*limits, *inventory.requirements),
         body=body,
@@ -97,14 +106,15 @@ def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:
 
 
 def _item_loop(given: PhaseInput) -> Statement:
-    """Every block takes items ``blockIndex, blockIndex + blockCount, ...``."""
+    """Every block takes each ``blockCount``-th item, of the first attention from ``blockIndex`` on."""
     context = given.context
-    item: Expr = item_of_turn(context)
+    item: Expr = item_of_turn(context, item_of_round(context))
     work = list[Statement]()
     if not item.same(ITEM):
         work, item = [Let(symbol=_WORK, value=item)], _WORK
     finish = phases(Place.ITEM, given).body
-    on_rows = attention_loop(context, given.modifiers, finish)
+    further = blocks_of_one_tile(context) if selects_blocks(context) else None
+    on_rows = attention_loop(context, given.modifiers, finish, further)
     body = seq(
         *work,
         *split_and_task(context, item),
@@ -115,5 +125,6 @@ def _item_loop(given: PhaseInput) -> Statement:
         *context.values.enter(context),
         with_query(context, on_rows),
     )
-    end = turns(context)
-    return For(var=ITEM, begin=BLOCK_INDEX, end=end, step=BLOCK_COUNT, body=body, over_items=True)
+    bounds = turns(context)
+    loop = For(var=ITEM, begin=bounds.begin, end=bounds.end, step=BLOCK_COUNT, body=body, over_items=True)
+    return seq(*bounds.scalars, loop)

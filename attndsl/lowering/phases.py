@@ -14,6 +14,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.keys.append_rows import append_rows, appended_sources
 from attndsl.lowering.keys.cached_rows import AppendedRows
+from attndsl.lowering.results.earlier_partials import merge_earlier, merges_earlier
 from attndsl.lowering.results.merge_partials import merge_partials
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.results.row_statistics import leave_with_items, write_statistics
@@ -98,6 +99,12 @@ PHASES: tuple[Phase, ...] = (
         make=lambda given: scale_sums(given.context),
     ),
     Phase(
+        name="merge earlier partials",
+        place=Place.ITEM,
+        applies=merges_earlier,
+        make=lambda given: merge_earlier(given.context),
+    ),
+    Phase(
         name="write row statistics",
         place=Place.ITEM,
         applies=leave_with_items,
@@ -109,7 +116,7 @@ PHASES: tuple[Phase, ...] = (
         make=lambda given: write_rows(given.context),
     ),
     Phase(
-        name="select blocks of keys, in a second run over the tiles",
+        name="select blocks of keys, of several tiles in a second run over them",
         place=Place.ITEM,
         applies=selects_blocks,
         make=lambda given: select_blocks(given.context, given.modifiers),

@@ -73,7 +73,8 @@ def largest_head(architecture: Architecture) -> int:
     return architecture.max_repeat_stride * STATISTIC_LANES // architecture.fractal * architecture.fractal
 
 
-Finding = tuple[str, SourceLine]
+Finding = tuple[str, SourceLine] | tuple[str, SourceLine, str]
+"""What is not covered, where it is asked for, and perhaps what an author can write."""
 Rule = Callable[[Candidate], Iterator[Finding]]
 
 
@@ -84,14 +85,20 @@ def check_lowerable(candidate: Candidate) -> None:
         NotLowered: the first rule that does not hold.
     """
     for rule in RULES:
-        for what, where in rule(candidate):
-            raise NotLowered(what, where)
+        for what, where, *instead in rule(candidate):
+            raise NotLowered(what, where, *instead)
 
 
 def the_cube_takes_the_io_dtype(c: Candidate) -> Iterator[Finding]:
-    """Probabilities are stored in the io dtype and multiplied on the cube."""
+    """Probabilities are stored in the io dtype, that of the first result's model, and multiplied on the
+    cube."""
     if c.dtype not in IO_DTYPES:
-        yield f"io dtype {c.dtype} (kernels take {' and '.join(IO_DTYPES)})", c.computation.output.where
+        first, queries = c.operator.outputs[0], sorted(_queries(c))
+        if queries and first.like not in queries:
+            what = f"result {first.name} like '{first.like}', in {c.dtype}"
+            yield f'{what} (write like={queries[0]}, dtype="{c.dtype}")', first.where
+        what = f"io dtype {c.dtype} (kernels take {' and '.join(IO_DTYPES)})"
+        yield what, c.computation.output.where, 'declare the query with dtype=("float16", "bfloat16")'
 
 
 def rows_fit_an_instruction(c: Candidate) -> Iterator[Finding]:
@@ -112,18 +119,27 @@ def padding_is_added_last(c: Candidate) -> Iterator[Finding]:
 
 
 def statistics_are_fp32(c: Candidate) -> Iterator[Finding]:
-    """A statistic leaves as a fp32 number a row, or as one block of equal ones."""
+    """A statistic leaves as it was computed."""
     for output in c.computation.statistics:
-        copies = c.operator.axis_extents.get("L")
         if _spec(c, output).dtype != "float32":
             what = f"output '{output.name}' of row statistics in the dtype of '{_spec(c, output).like}'"
             yield f'{what} (write dtype="float32")', output.where
-        repeated = "L" in output.axes
-        if repeated and (copies is None or not copies.same(Const(STATISTIC_LANES))):
+
+
+def copies_of_statistics_fill_a_block(c: Candidate) -> Iterator[Finding]:
+    """A statistic leaves as one number a row, or as one block of equal ones."""
+    copies = c.operator.axis_extents.get("L")
+    for output in c.computation.statistics:
+        if "L" in output.axes and (copies is None or not copies.same(Const(STATISTIC_LANES))):
             what = f"output '{output.name}' of other than {STATISTIC_LANES} copies"
             yield f"{what} (leave .repeated() out for one number a row)", output.where
-        if any(pads_rows(node) for node in c.computation.epilogue):
-            yield f"output '{output.name}' of row statistics where positions are padded", output.where
+
+
+def statistics_have_no_padding(c: Candidate) -> Iterator[Finding]:
+    """Positions after the last query of a batch row get the zeros of the result alone."""
+    padded = any(pads_rows(node) for node in c.computation.epilogue)
+    for output in c.computation.statistics if padded else ():
+        yield f"output '{output.name}' of row statistics where positions are padded", output.where
 
 
 def selections_sum_windows_over_groups(c: Candidate) -> Iterator[Finding]:
@@ -259,10 +275,26 @@ def offsets_need_row_sums(c: Candidate) -> Iterator[Finding]:
 def sinks_reach_all_rows(c: Candidate) -> Iterator[Finding]:
     """Rows that name no tensor of a list have no item in which their sink could be counted."""
     for attention in c.computation.attentions:
-        named = any(isinstance(each, nodes.Listed) and each.index for each in attention.keys.walk())
         softmax = attention.softmax
-        if softmax is not None and softmax.sink is not None and named:
+        if softmax is not None and softmax.sink is not None and not attention.reaches_all_rows:
             yield "a sink of rows that may name no tensor of a list", softmax.where
+
+
+def earlier_partials_meet_all_rows(c: Candidate) -> Iterator[Finding]:
+    """They are merged into the rows of an item; and their rows are read in one dtype."""
+    for attention in c.computation.attentions:
+        for partial in attention.earlier:
+            if not attention.reaches_all_rows:
+                yield "an earlier partial of rows that may name no tensor of a list", partial.where
+            if not isinstance(partial.out, nodes.Input):
+                instead = "pass its rows as they are, and compute with what attend.merge(...) gives"
+                yield "an earlier partial whose rows are computed", partial.where, instead
+                continue
+            spec = c.operator.tensor(partial.out.name)
+            own = spec.name in _queries(c) or spec.follows or spec.dtypes == ("float32",)
+            if not own:
+                what = f"{spec.name} of several dtypes ({', '.join(spec.dtypes)})"
+                yield what, partial.where, 'declare it with the dtype of the query or "float32"'
 
 
 def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
@@ -275,7 +307,8 @@ def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
         for layout in c.layouts[name]:
             stride = layout.strides().get(axis)
             if stride is None or not _is_one(stride):
-                yield f"{name} in layout '{layout.text}', whose axis {axis} is not contiguous", where
+                what = f"{name} in layout '{layout.text}', whose axis {axis} is not contiguous,"
+                yield what, where, f"let axis {axis} be the last of the layout"
 
 
 def lists_are_told_apart(c: Candidate) -> Iterator[Finding]:
@@ -313,16 +346,40 @@ def tensors_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
         if spec.dtypes == ("float32",):
             continue  # numbers of a row
         if not spec.dtype_like and not _is_bytes(spec) and spec.name not in _queries(c) and not spec.indexed:
-            yield f"{node.name} of a dtype of its own ({', '.join(spec.dtypes)})", node.where
+            kept = 'dtype="float32"' if _of_rows(node.axes) else f"dtype={min(_queries(c))}, as the query"
+            what = f"{node.name} of a dtype of its own ({', '.join(spec.dtypes)})"
+            yield what, node.where, f"declare it with {kept}"
 
 
-def output_follows_the_query(c: Candidate) -> Iterator[Finding]:
-    """The result has the io dtype."""
+def _of_rows(axes: nodes.Axes) -> bool:
+    """Whether a tensor has one number for each row or head."""
+    return not {"T", "D", "E"} & set(axes)
+
+
+def integers_stand_for_numbers(c: Candidate) -> Iterator[Finding]:
+    """Rows of integers beside floating-point queries are dequantized."""
+    for attention in c.computation.attentions:
+        for rows in (attention.keys, attention.values):
+            for node in (each for each in rows.walk() if isinstance(each, nodes.Dense | nodes.Paged)):
+                stored = node.tensor
+                if c.dtype != "int8" and isinstance(stored, nodes.Input) and _is_bytes(_of(c, stored)):
+                    what = f"{stored.name} of dtype {', '.join(stored.dtypes)} beside queries of {c.dtype}"
+                    yield what, stored.where, f"write attend.dequantize({stored.name}, scale) for what it is"
+
+
+def _of(c: Candidate, node: nodes.Input) -> TensorSpec:
+    return c.operator.tensor(node.name)
+
+
+def results_have_the_io_dtype_or_fp32(c: Candidate) -> Iterator[Finding]:
+    """The result has the dtype of the query, or stays the fp32 that rows are computed in."""
     output = _spec(c, c.computation.output)
-    if output.dtype:
-        yield f"result {output.name} of dtype {output.dtype}", c.computation.output.where
+    if output.dtype not in ("", "float32"):
+        what = f"result {output.name} of dtype {output.dtype} (leave dtype out for that of '{output.like}'"
+        yield f'{what}, or write dtype="float32")', c.computation.output.where
     rules = [EPILOGUE_RULES.get(type(node)) for node in c.computation.epilogue]
-    if c.dtype == "int8" and not any(rule is not None and rule.rounds for rule in rules):
+    wide = c.computation.output.dtype == "float32"
+    if c.dtype == "int8" and not wide and not any(rule is not None and rule.rounds for rule in rules):
         yield f"result {output.name} in int8 that nothing rounds", c.computation.output.where
 
 
@@ -331,6 +388,8 @@ RULES: tuple[Rule, ...] = (
     rows_fit_an_instruction,
     padding_is_added_last,
     statistics_are_fp32,
+    copies_of_statistics_fill_a_block,
+    statistics_have_no_padding,
     selections_sum_windows_over_groups,
     windows_are_short,
     selections_see_all_keys,
@@ -341,11 +400,13 @@ RULES: tuple[Rule, ...] = (
     one_attention_has_effects,
     offsets_need_row_sums,
     sinks_reach_all_rows,
+    earlier_partials_meet_all_rows,
     rows_are_contiguous,
     lists_are_told_apart,
     tensors_of_a_list_tell_their_rows,
     tensors_have_the_io_dtype,
-    output_follows_the_query,
+    integers_stand_for_numbers,
+    results_have_the_io_dtype_or_fp32,
 )
 
 
@@ -362,7 +423,8 @@ def _spec(c: Candidate, output: nodes.Output) -> OutputSpec:
 def _inputs(c: Candidate) -> tuple[nodes.Input, ...]:
     """Every tensor that scores and weighted sums read, lengths and other integers aside."""
     found: dict[str, nodes.Input] = {}
-    parts = (node for each in c.computation.attentions for node in (each.weights, each.values))
+    parts = [node for each in c.computation.attentions for node in (each.weights, each.values)]
+    parts += [partial.out for each in c.computation.attentions for partial in each.earlier]
     for node in (inner for part in parts for inner in part.walk()):
         if isinstance(node, nodes.Input) and c.operator.tensor(node.name).kind == "tensor":
             found.setdefault(node.name, node)

@@ -5,23 +5,27 @@ The Python tiling function evaluates these; the C++ one is printed from them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import SPLIT, TASK
+from attndsl.lowering.emit.inventory import Inventory
+from attndsl.lowering.emit.loop_scalars import ITEM, SPLIT, TASK
+from attndsl.lowering.masks.visibility import ends_by_position
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.target import Architecture
-from attndsl.tile.buffers import GlobalTensor, item_bytes
-from attndsl.tile.program import TilingField, tiling_field_ref
+from attndsl.tile.buffers import item_bytes
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, TilingField, tiling_field_ref
 from attndsl.tile.statements import Let, Statement
 
 
 def add_work_fields(contexts: tuple[Context, ...]) -> None:
     """Tasks, splits and items of every attention, and the blocks that are launched.
 
-    Splits: with fewer tasks than cores, each task's keys are cut into as many parts as give every core one,
-    but never finer than one key tile; with more, into a few where that evens out the cores, if the schedule
-    says so. Never more blocks than items or cores, and never none.
+    Splits: with fewer tasks than cores, each task's keys are cut into as many parts as give every core one;
+    of several attentions into more, and with more tasks into a few, where that evens out the cores, if the
+    schedule says so. Never finer than one key tile. Never more blocks than items or cores, and never none.
     """
     schedule = contexts[0].schedule
     cores = CORES if schedule.cores == "auto" else minimum(CORES, as_expr(schedule.cores))
@@ -29,6 +33,8 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
     for context in contexts:
         add, label = context.inventory.field, context.label
         context.rows.tasks(context)
+        if context.longest_first:
+            add(label("headsAtOnce"), _heads_at_once(context), "tasks of heads whose keys L2 holds together")
         add(label("splits"), _splits(context, cores), "parts the keys of a row are split into")
         items = tiling_field_ref(label("tasks")) * tiling_field_ref(label("splits"))
         add(label("items"), items, "units of work: a task and a split")
@@ -47,25 +53,117 @@ def _splits(context: Context, cores: Expr) -> Expr:
     schedule, tasks = context.schedule, tiling_field_ref(context.label("tasks"))
     if isinstance(schedule.split_kv, int):
         return as_expr(schedule.split_kv)
-    tiles = ceil_div(context.keys.capacity(context), context.tile_keys)
+    tiles = context.inventory.host_number(
+        context.label("keyTiles"),
+        ceil_div(context.keys.capacity(context), context.tile_keys),
+        "score tiles of a row, at most",
+    )
     idle = maximum(1, minimum(cores // maximum(tasks, 1), tiles))
     even = context.rows.one_position if schedule.split_kv == "auto" else schedule.split_kv == "even"
     if not even:
         return idle
-    return select(tasks > cores, _even_splits(tasks, cores, tiles), idle)
+    several = len(context.computation.attentions) > 1
+    few = _finer_splits(context, tasks, cores, tiles, idle) if several else idle
+    return select(tasks > cores, _even_splits(context, tasks, cores, tiles), few)
 
 
-def _even_splits(tasks: Expr, cores: Expr, tiles: Expr) -> Expr:
+def _even_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr) -> Expr:
     """Parts of each task's keys where there are more tasks than cores: two or three if that saves a tenth.
 
     The core with most items has ``ceil(tasks * parts / cores)`` of them, each a part of a task's keys.
     """
+    number, constant = context.inventory.host_number, context.inventory.host_constant
+    tenths, kept = _worth(context)
+    fewest = constant("tilesOfEvenSplit", 2, "score tiles of such a split, at least")
+    rounds = number(context.label("tasksOfCore"), ceil_div(tasks, cores), "tasks of the busiest core")
 
-    def saves(parts: int) -> Expr:
-        busiest, whole = ceil_div(tasks * parts, cores), ceil_div(tasks, cores) * parts
-        return (busiest * 10 <= whole * 9) & (tiles >= 2 * parts)
+    def saves(parts: int, name: str) -> Expr:
+        busiest = number(
+            context.label(f"{name}OfCore"),
+            ceil_div(tasks * parts, cores),
+            f"items of the busiest core if each task has {parts} splits",
+        )
+        return (busiest * tenths <= rounds * parts * kept) & (tiles >= fewest * parts)
 
-    return select(saves(3), 3, select(saves(2), 2, 1))
+    return select(saves(3, "thirds"), 3, select(saves(2, "halves"), 2, 1))
+
+
+def _worth(context: Context) -> tuple[Expr, Expr]:
+    """What the busiest core has without splits that even out the cores, and with them at most."""
+    constant = context.inventory.host_constant
+    return (
+        constant("tenths", 10, "the work of the busiest core without splits, in its tenths"),
+        constant("tenthsWithSplits", 9, "tenths that splits which even out the cores leave it, at most"),
+    )
+
+
+def _finer_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr, idle: Expr) -> Expr:
+    """Parts of each task's keys where some cores have none of ``idle`` parts: two or three items a core if
+    the core with most tiles has a tenth less of them. It costs little where rows are merged anyway.
+    """
+    number, label = context.inventory.host_number, context.label
+    tenths, kept = _worth(context)
+
+    def parts(items: int, name: str) -> Expr:
+        meaning = f"splits of a task if a core has {items} items"
+        return number(label(f"{name}Splits"), items * cores // maximum(tasks, 1), meaning)
+
+    def most(parts: Expr) -> Expr:
+        return ceil_div(tasks * parts, cores) * ceil_div(tiles, parts)
+
+    plain = number(label("tilesOfCore"), most(idle), "score tiles of the busiest core, an item a core")
+
+    def saves(parts: Expr) -> Expr:
+        return (parts <= tiles) & (most(parts) * tenths <= plain * kept)
+
+    two, three = parts(2, "two"), parts(3, "three")
+    return select(saves(two), two, select(saves(three), three, idle))
+
+
+_L2_SHARE = 2
+"""Part of L2 that keys and values may take, which leaves room for rings and what others read."""
+
+
+def _heads_at_once(context: Context) -> Expr:
+    """Tasks of a batch row at the same positions whose keys and values take a part of L2: even groups."""
+    extents, number, label = context.signature.extents, context.inventory.host_number, context.label
+    constant = context.inventory.host_constant
+    width = item_bytes(context.dtype)
+    row_bytes = (extents["D"] + extents["E"]) * constant(_BYTES[width][0], width, _BYTES[width][1])
+    room = constant("l2BytesOfKeys", context.device.l2_bytes // _L2_SHARE, "bytes of L2 for keys and values")
+    head = number(
+        label("bytesOfHead"), context.keys.capacity(context) * row_bytes, "bytes of a head's keys and values"
+    )
+    fit = number(label("headsThatFit"), maximum(1, room // maximum(1, head)), "heads that L2 holds")
+    heads = tiling_field_ref("kvHeads")
+    groups = number(label("headGroups"), maximum(1, ceil_div(heads, fit)), "even groups of heads")
+    return ceil_div(heads, groups) * tiling_field_ref("headTiles")
+
+
+def with_item_order(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
+    """The contexts, with those marked whose longest tasks come first."""
+
+    def marked(context: Context) -> bool:
+        prompts = not context.rows.one_position and context.computation.selection is None
+        stated = context.schedule.item_order
+        return prompts and (stated == "longest" or (stated == "auto" and ends_by_position(context)))
+
+    return tuple(replace(each, longest_first=True) if marked(each) else each for each in contexts)
+
+
+def item_of_round(context: Context) -> Expr:
+    """The item that a block takes in its turn ``item``.
+
+    Where the longest come first, blocks take one round in one direction and the next in the other, so that
+    none has the longest of each. The last whole round begins with the last block: the items of a round that
+    is not whole go to blocks that had the shortest.
+    """
+    if not context.longest_first:
+        return ITEM
+    turn, whole = ITEM // BLOCK_COUNT, context.items // BLOCK_COUNT
+    mirrored = (turn < whole) & ((whole - turn) % 2 == 1)
+    place = BLOCK_INDEX if context.items_before is None else ITEM % BLOCK_COUNT
+    return ITEM + select(mirrored, BLOCK_COUNT - 1 - 2 * place, 0)
 
 
 def split_and_task(context: Context, item: Expr) -> list[Statement]:
@@ -77,7 +175,15 @@ def split_and_task(context: Context, item: Expr) -> list[Statement]:
     return [Let(symbol=SPLIT, value=split), Let(symbol=TASK, value=task)]
 
 
-def place_workspace(tensors: tuple[GlobalTensor, ...], architecture: Architecture) -> tuple[TilingField, ...]:
+_BYTES = {
+    1: ("bytesOfInt8", "bytes of an int8"),
+    2: ("bytesOfFloat16", "bytes of a float16 or bfloat16"),
+    4: ("bytesOfFloat32", "bytes of a float32 or int32"),
+}
+"""The names of element sizes in the plan."""
+
+
+def place_workspace(inventory: Inventory, architecture: Architecture) -> tuple[TilingField, ...]:
     """Consecutive byte offsets, each aligned for full Fixpipe rate.
 
     A tensor that the cores of one block share has a part for each block.
@@ -88,10 +194,17 @@ def place_workspace(tensors: tuple[GlobalTensor, ...], architecture: Architectur
     def add(name: str, value: Expr, meaning: str) -> None:
         fields.append(TilingField(name, "int64", value, meaning))
 
-    for tensor in tensors:
+    alignment = inventory.host_constant(
+        "workspaceAlignment",
+        architecture.workspace_alignment,
+        "bytes; Fixpipe stores faster to such addresses",
+    )
+    for tensor in inventory.workspace:
         start, part = f"{tensor.name}Offset", f"{tensor.name}Part"
         add(start, end, f"bytes from the workspace to the {tensor.meaning}")
-        size = round_up(tensor.elements * item_bytes(tensor.dtype), architecture.workspace_alignment)
+        width = item_bytes(tensor.dtype)
+        name, meaning = _BYTES[width]
+        size = round_up(tensor.elements * inventory.host_constant(name, width, meaning), alignment)
         if tensor.shared == "block":
             add(part, size, f"bytes of one block's {tensor.name}")
             size = tiling_field_ref(part) * tiling_field_ref("blocks")

@@ -42,8 +42,6 @@ _SLOWER = 10.0
 _STREAMS, _NEXT_SEED = 3, 1 << 16
 _KEPT = 24
 """Cases whose golden results a process keeps."""
-
-
 RUNTIME_HEADER = "op_kernel/attndsl_kernel.h"
 """What all kernels of a project rest on."""
 _COUNTED = f"#include <cstdint>\nnamespace attnemu {{ inline uint8_t reached[{MOST_STATEMENTS}]; }}\n"
@@ -68,7 +66,7 @@ class KernelFiles:
     Attributes:
         source: what the operator is loaded from. ``device``: the name of the one that its kernels are for.
         mode: the operator that takes the calls. ``content``: of the files that declare it.
-        kernel: its name in the list of kernels. ``header``: the file of its text.
+        listed: what the list of kernels says of it.
         files: texts by path in the project.
     """
 
@@ -76,9 +74,18 @@ class KernelFiles:
     device: str
     mode: str
     content: str
-    kernel: str
-    header: str
+    listed: ListedKernel
     files: Mapping[str, str]
+
+    @property
+    def kernel(self) -> str:
+        """Its name."""
+        return self.listed.name
+
+    @property
+    def header(self) -> str:
+        """The file of its text."""
+        return self.listed.file
 
     @cached_property
     def key(self) -> str:
@@ -109,6 +116,11 @@ class Trial:
     seconds: float
     reached: Mapping[str, frozenset[int]]
 
+    @property
+    def patience(self) -> float:
+        """Processor seconds that a mutant may take for the case."""
+        return _SECONDS + _SLOWER * self.seconds
+
 
 def kernel_files(folder: Path, operator: Operator, mode: Operator) -> Iterator[KernelFiles]:
     """The kernels that the list of a project names, each with the files that it needs.
@@ -135,8 +147,7 @@ def kernel_files(folder: Path, operator: Operator, mode: Operator) -> Iterator[K
             device=operator.device.name,
             mode=mode.name,
             content=content,
-            kernel=listed.name,
-            header=listed.file,
+            listed=listed,
             files=dict(sorted(texts.items())),
         )
 
@@ -165,15 +176,6 @@ class Bench:
         self.operator, spaces = operator_of(files.source, files.device)
         self.mode: Operator = spaces[files.mode].operator
 
-    @cached_property
-    def _listed(self) -> ListedKernel:
-        return next(each for each in self._all_listed if each.name == self.files.kernel)
-
-    @cached_property
-    def _all_listed(self) -> tuple[ListedKernel, ...]:
-        folder = stored({KERNEL_LIST: self.files.files[KERNEL_LIST]})
-        return read_kernel_list(self.mode, folder / KERNEL_LIST)
-
     @property
     def _names(self) -> Names:
         return names_of(self.mode)
@@ -181,7 +183,7 @@ class Bench:
     @cached_property
     def _entry(self) -> str:
         """The kernel function with this kernel alone."""
-        compiled = compiled_for(self.mode, self._listed.special)
+        compiled = compiled_for(self.mode, self.files.listed.special)
         return render("op_kernel/entry.cpp.j2", entry=entry_text([compiled]))
 
     @property
@@ -210,7 +212,6 @@ class Bench:
         project, found = UserProject(folder, self.mode), []
         for case in self._cases(seed, count):
             data, reports = case_data(case), list[Report]()
-
             marks = (ctypes.c_uint8 * MOST_STATEMENTS).in_dll(project.compiled_plan(), _SYMBOL)
             ctypes.memset(marks, 0, MOST_STATEMENTS)
 
@@ -239,7 +240,7 @@ class Bench:
         Raises:
             NotGenerated: none of several has any.
         """
-        kernels, found, reason = [wanted_kernel(self.mode, self._listed)], 0, ""
+        kernels, found, reason = [wanted_kernel(self.mode, self.files.listed)], 0, ""
         for attempt in range(_STREAMS):
             stream = Stream(self.operator, seed + attempt * _NEXT_SEED, kernels=kernels)
             for number in range(count - found):
@@ -269,7 +270,3 @@ class Bench:
             call = case.call()
             self._golden[key] = (call, wanted_of(case, call))
         return self._golden[key]
-
-    def patience(self, trial: Trial) -> float:
-        """Processor seconds that a mutant may take for a case."""
-        return _SECONDS + _SLOWER * trial.seconds

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.source_model import Span
+
+COMPARISON = re.compile(r"(?<= )(<=|>=|<|>)(?= )")
+FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+"""Comparisons that differ where both sides are equal alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +41,9 @@ def defects_of(source: EmittedText, rules: Iterable[Rule]) -> Iterator[Defect]:
 def dropped(kind: str, span: Span) -> Defect:
     """The statement in ``span`` left out."""
     return Defect(kind, span, ";")
+
+
+def flipped(kind: str, source: EmittedText, span: Span) -> Iterator[Defect]:
+    """Each comparison in ``span`` that takes one more or one less."""
+    for match in COMPARISON.finditer(source.code, span.start, span.end):
+        yield Defect(kind, Span(*match.span(1)), FLIPPED[match[1]])

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from attndsl.base.errors import UserError
-from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST
 from attndsl.mutate import event_rules, operand_rules, plan_rules
 from attndsl.mutate.bench import RUNTIME_HEADER, KernelFiles, Trial
 from attndsl.mutate.defects import Defect, Rule, defects_of
@@ -74,20 +73,17 @@ def mutants_of(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
 
     Which of several kernels that share a file a mutant is tried with, its name decides.
     """
-    of_header: dict[str, list[KernelFiles]] = {}
-    of_schedule: dict[str, list[KernelFiles]] = {}
+    of_header, of_runtime, of_schedule = (dict[str, list[KernelFiles]]() for _ in range(3))
     for each in kernels:
         of_header.setdefault(each.header, []).append(each)
-        of_schedule.setdefault(each.schedule, []).append(each)
-    for header, sharing in of_header.items():
-        rules = (*event_rules.RULES, *operand_rules.RULES)
-        yield from _in_file(header, sharing, rules)
-    runtime = [each for each in kernels if RUNTIME_HEADER in each.files]
-    if runtime:
-        yield from _in_file(RUNTIME_HEADER, runtime, (*event_rules.RULES, *operand_rules.RULES))
-    for schedule, sharing in of_schedule.items():
-        if schedule in sharing[0].files:
-            yield from _in_file(schedule, sharing, operand_rules.RULES)
+        if RUNTIME_HEADER in each.files:
+            of_runtime.setdefault(RUNTIME_HEADER, []).append(each)
+        if each.schedule in each.files:
+            of_schedule.setdefault(each.schedule, []).append(each)
+    for file, sharing in (of_header | of_runtime).items():
+        yield from _in_file(file, sharing, (*event_rules.RULES, *operand_rules.RULES))
+    for file, sharing in of_schedule.items():
+        yield from _in_file(file, sharing, operand_rules.RULES)
     if kernels:
         yield from _in_plan(kernels)
 
@@ -99,10 +95,9 @@ def drawn(mutants: Sequence[Mutant], count: int, seed: int) -> Iterator[tuple[in
     """
     rng = np.random.default_rng([seed, len(mutants)])
     order = [mutants[int(place)] for place in rng.permutation(len(mutants))]
-    kinds = sorted({each.kind for each in order})
     quota = count // CLASS_SHARE
-    for kind in kinds:
-        yield min(quota, count), tuple(each for each in order if each.kind == kind)
+    for kind in sorted({each.kind for each in order}):
+        yield quota, tuple(each for each in order if each.kind == kind)
     yield count, tuple(order)
 
 
@@ -123,11 +118,11 @@ def _in_plan(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
     by_key = _by_key_name(kernels)
     for defect in defects_of(source, plan_rules.RULES):
         name = _name(file, defect)
-        key = plan_rules.chosen_kernel(source, defect.span)
+        keys = [key for key in plan_rules.chosen_kernels(source, defect.span) if key in by_key]
         field = plan_rules.computed_field(source, defect.span)
         fitting: Sequence[KernelFiles] = kernels
-        if key is not None and key in by_key:
-            fitting = [by_key[key]]
+        if keys:
+            fitting = [by_key[key] for key in keys]
         elif field is not None:
             read = re.compile(rf"\btiling_\.{field}\b")
             fitting = [each for each in kernels if read.search(each.files[each.header])] or kernels
@@ -137,10 +132,8 @@ def _in_plan(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
 def _by_key_name(kernels: Sequence[KernelFiles]) -> dict[str, KernelFiles]:
     """The kernels by the names of their tiling keys."""
     tiling = next(text for name, text in kernels[0].files.items() if name.endswith("_tiling.h"))
-    numbers = {int(number): name for name, number in _ENUMERATOR.findall(tiling)}
-    rows = re.findall(r'"name": "([^"]+)", "key": (\d+)', kernels[0].files[KERNEL_LIST])
-    keys = {name: numbers.get(int(key), "") for name, key in rows}
-    return {keys[each.kernel]: each for each in kernels if keys.get(each.kernel)}
+    names = {int(number): name for name, number in _ENUMERATOR.findall(tiling)}
+    return {names[each.listed.key]: each for each in kernels if each.listed.key in names}
 
 
 def _name(file: str, defect: Defect) -> str:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from attndsl.mutate.defects import Defect, Rule, dropped
+from attndsl.mutate.defects import Defect, Rule, dropped, flipped
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.source_model import CallText, Span
@@ -17,8 +17,6 @@ DROPPED_RESCALE = "dropped rescale"
 
 _CONSTANT = re.compile(r"(?:k[A-Z]\w*|\d+)\Z")
 _SINGLE = re.compile(r"1\Z")
-_COMPARISON = re.compile(r"(?<= )(<=|>=|<|>)(?= )")
-_FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 _TILING_STRIDE = re.compile(r"\btiling_\.\w*Stride\w*")
 _FROM_ZERO = re.compile(r"for \([^;=]*?= (0)\s*;")
 _MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"}
@@ -107,8 +105,7 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
     """A comparison that takes one more or one less; a loop that starts at 1."""
     for statement in source.statements:
         span = statement.span
-        for match in _COMPARISON.finditer(source.code, span.start, span.end):
-            yield Defect(BOUND, Span(*match.span(1)), _FLIPPED[match[1]])
+        yield from flipped(BOUND, source, span)
         first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
         if first is not None:
             yield Defect(BOUND, Span(*first.span(1)), "1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from attndsl.mutate.defects import Defect, Rule
+from attndsl.mutate.defects import COMPARISON, FLIPPED, Defect, Rule, flipped
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.source_model import SourceModel, Span, StatementText
 
@@ -16,9 +16,7 @@ BATCH_MODE, BUCKET, WORKSPACE, SPLITS, PLAN_STRIDE = (
     "splits",
     "stride of the plan",
 )
-_FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
-_COMPARISON = re.compile(r"(?<= )(<=|>=|<|>)(?= )")
-_HEAD_SIZE = re.compile(r"\bproblem\.(?:headSize|valueSize) (<=|>=|<|>) (\d+)")
+_HEAD_SIZE = re.compile(r"\bproblem\.(\w+) (>) \d+\s+&&\s+problem\.\1 (<=) \d+")
 _PER_BLOCK = re.compile(r"\* (tiling\.blocks)\b")
 _FIELD = re.compile(r"tiling\.(\w+) =")
 _MODE = re.compile(r"\bwaits \? (kBatchMode) : 0")
@@ -43,7 +41,7 @@ def batch_modes(source: EmittedText) -> Iterator[Defect]:
                 waiting.append(call.arguments[-1])
     for last in waiting:
         yield Defect(BATCH_MODE, last, "false")
-        for match in _COMPARISON.finditer(source.code, last.start, last.end):
+        for match in COMPARISON.finditer(source.code, last.start, last.end):
             yield Defect(BATCH_MODE, Span(match.end() + 1, last.end), "2")
     for match in _MODE.finditer(source.code) if waiting else ():
         yield Defect(BATCH_MODE, Span(*match.span(1)), "0")
@@ -54,7 +52,8 @@ def bucket_edges(source: EmittedText) -> Iterator[Defect]:
     for statement in source.statements:
         span = statement.span
         for match in _HEAD_SIZE.finditer(source.code, span.start, span.end):
-            yield Defect(BUCKET, Span(*match.span(1)), _FLIPPED[match[1]])
+            for group in (2, 3):
+                yield Defect(BUCKET, Span(*match.span(group)), FLIPPED[match[group]])
 
 
 def workspaces(source: EmittedText) -> Iterator[Defect]:
@@ -72,14 +71,10 @@ def workspaces(source: EmittedText) -> Iterator[Defect]:
 def split_counts(source: EmittedText) -> Iterator[Defect]:
     """Another number of splits than there is room for, or work that the splits leave out."""
     for statement, name in _fields(source):
-        span = statement.span
         if name in ("splits", "tasks", "items", "blocks"):
-            for match in _COMPARISON.finditer(source.code, span.start, span.end):
-                yield Defect(SPLITS, Span(*match.span(1)), _FLIPPED[match[1]])
-            end = source.code.rindex(";", span.start, span.end)
-            start = source.code.index("=", span.start) + 1
+            yield from flipped(SPLITS, source, statement.span)
             for change in ("+ 1", "- 1"):
-                yield Defect(SPLITS, Span(start, end), f" ({source.text[start:end].strip()}) {change}")
+                yield _moved(SPLITS, source, statement, change)
 
 
 def plan_strides(source: EmittedText) -> Iterator[Defect]:
@@ -90,23 +85,35 @@ def plan_strides(source: EmittedText) -> Iterator[Defect]:
         span = statement.span
         for match in _EQUAL.finditer(source.code, span.start, span.end):
             yield Defect(PLAN_STRIDE, Span(*match.span(1)), "!=")
-        end = source.code.rindex(";", span.start, span.end)
-        start = source.code.index("=", span.start) + 1
-        yield Defect(PLAN_STRIDE, Span(start, end), f" ({source.text[start:end].strip()}) + 1")
+        yield _moved(PLAN_STRIDE, source, statement, "+ 1")
+
+
+def _moved(kind: str, source: EmittedText, statement: StatementText, change: str) -> Defect:
+    """Another value of the field that a statement computes."""
+    start = source.code.index("=", statement.span.start) + 1
+    value = Span(start, source.code.rindex(";", start, statement.span.end))
+    return Defect(kind, value, f" ({source.at(value).strip()}) {change}")
 
 
 RULES: tuple[Rule, ...] = (batch_modes, bucket_edges, workspaces, split_counts, plan_strides)
 
 
-def chosen_kernel(source: SourceModel, place: Span) -> str | None:
-    """The tiling key, by name, of the kernel that a place of the plan is about; None of what is about all."""
+def chosen_kernels(source: SourceModel, place: Span) -> tuple[str, ...]:
+    """The tiling keys, of the kernels that a place of the plan is about; none of what is about all."""
     statement = source.statement_at(place.start)
     if statement is None or statement.function != "PlanLaunch":
-        return None
-    keys = [(match.start(), match[1]) for match in _KEY.finditer(source.code)]
+        return ()
+    keys: dict[int, list[str]] = {}  # of each branch, by where the statement that picks among them begins
+    for match in _KEY.finditer(source.code):
+        picked = source.statement_at(match.start())
+        if picked is not None:
+            keys.setdefault(picked.span.start, []).append(match[1])
+    starts = sorted(keys)
     if statement.is_head:
-        return next((name for at, name in keys if at > place.start), None)
-    return next((name for at, name in reversed(keys) if at < place.start), None)
+        fitting = [start for start in starts if start > place.start][:1]
+    else:
+        fitting = [start for start in starts if start <= place.start][-1:]
+    return tuple(name for start in fitting for name in keys[start])
 
 
 def computed_field(source: SourceModel, place: Span) -> str | None:

@@ -25,7 +25,6 @@ from attndsl.mutate.trial_run import NOT_COMPILED, Outcome, try_mutant
 from attndsl.spec.operator.operator import Operator
 
 Progress = Callable[[int, int], object]
-DEFAULT_MUTANTS, DEFAULT_CASES = 100, 16
 
 
 class NoKernels(UserError, LookupError):
@@ -40,9 +39,9 @@ class Draw:
     """What is drawn. ``count``: mutants that compile; ``cases``: of each kernel; ``only``: the names of
     mutants to try instead."""
 
-    count: int = DEFAULT_MUTANTS
-    seed: int = 0
-    cases: int = DEFAULT_CASES
+    count: int
+    seed: int
+    cases: int
     only: tuple[str, ...] = ()
 
 

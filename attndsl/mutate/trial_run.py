@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from attndsl import emulator
@@ -39,7 +39,6 @@ class Outcome:
         message: the finding, or what else was told.
         case: the number of the case that showed it, None without one.
         cases: how many ran.
-        seconds: that all of it took.
     """
 
     status: str
@@ -47,7 +46,6 @@ class Outcome:
     message: str = ""
     case: int | None = None
     cases: int = 0
-    seconds: float = 0.0
 
 
 @dataclass
@@ -67,7 +65,6 @@ def try_mutant(files: KernelFiles, file: str, text: str, trials: Sequence[Trial]
         file, text: the file that is changed, and what it is changed to.
         trials: the cases that execute the changed line, cheapest first.
     """
-    begun = time.monotonic()
     if not trials:
         return Outcome(status=NOT_REACHED)
     with tempfile.TemporaryDirectory(prefix="attndsl-mutant-") as name:
@@ -77,11 +74,9 @@ def try_mutant(files: KernelFiles, file: str, text: str, trials: Sequence[Trial]
             asserted = any(words in error.log for words in _ASSERTIONS)
             status = KILLED if asserted else NOT_COMPILED
             return Outcome(status=status, by=STATIC if asserted else "", message=_short(str(error)))
-        found = mutant.judged(trials)
-    return Outcome(**{**vars(found), "seconds": time.monotonic() - begun})
+        return mutant.judged(trials)
 
 
-@dataclass
 class _Mutant:
     """A changed kernel or plan, compiled.
 
@@ -89,27 +84,21 @@ class _Mutant:
         CompileFailed: it does not compile.
     """
 
-    files: KernelFiles
-    file: str
-    text: str
-    folder: Path
-    _before: UserProject = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._bench = Bench(self.files)
+    def __init__(self, files: KernelFiles, file: str, text: str, folder: Path) -> None:
+        self.files, self.file, self._bench = files, file, Bench(files)
         mode, entry = self._bench.mode, self._bench.entry_file
         whole = self._bench.folder()
         self._before = UserProject(whole, mode)
-        changed = self.files.changed(self.file, self.text).files
+        changed = files.changed(file, text).files
         self._project = UserProject(self._bench.folder(changed), mode) if self._is_planned else self._before
-        if self.file == self.files.plan:
+        if file == files.plan:
             self._kernel = emulator.build(whole / entry, entry=Path(entry).stem)
         else:
-            source = self.folder / entry
-            for path, text in {**changed, entry: (whole / entry).read_text()}.items():
-                (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (self.folder / path).write_text(text)
-            self._kernel = build_in(self.folder, source, entry=source.stem)
+            source = folder / entry
+            for path, content in {**changed, entry: (whole / entry).read_text()}.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_text(content)
+            self._kernel = build_in(folder, source, entry=source.stem)
         self._project.compiled_plan()  # now: what does not compile is no mutant, not a failed case
 
     @property
@@ -123,24 +112,15 @@ class _Mutant:
         for count, trial in enumerate(trials, 1):
             run = _Run()
             result = self._bench.judged(trial.data, lambda launch: self._execute(launch, trial, run))  # noqa: B023
+            told = partial(Outcome, case=trial.data.number, cases=count)
             if result.status != PASS and not run.stopped:
                 by = self._by(run)
                 message = str(run.report.findings[0]) if by == FINDING and run.report else result.message
-                return Outcome(
-                    status=KILLED, by=by, message=_short(message), case=trial.data.number, cases=count
-                )
+                return told(status=KILLED, by=by, message=_short(message))
             if run.stopped and stopped is None:
-                stopped = Outcome(
-                    status=run.stopped, message=_short(result.message), case=trial.data.number, cases=count
-                )
+                stopped = told(status=run.stopped, message=_short(result.message))
             if run.static and static is None:
-                static = Outcome(
-                    status=KILLED,
-                    by=STATIC,
-                    message=_short(run.static[0]),
-                    case=trial.data.number,
-                    cases=count,
-                )
+                static = told(status=KILLED, by=STATIC, message=_short(run.static[0]))
         return static or stopped or Outcome(status=SURVIVED, cases=len(trials))
 
     @staticmethod
@@ -154,7 +134,7 @@ class _Mutant:
         if self._is_planned:
             run.static = tuple(self._differing(launch, plan))
         try:
-            run.report = plan.run(self._kernel, launch, self._bench.patience(trial))
+            run.report = plan.run(self._kernel, launch, trial.patience)
         except KernelTimeout:
             run.stopped = TIMEOUT
             raise

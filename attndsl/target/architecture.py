@@ -82,7 +82,8 @@ class Architecture:
         max_nd2nz_matrices: highest ndNum of an Nd2Nz copy (GUIDE).
         max_mmad_size: highest m, n and k of an Mmad (GUIDE).
         max_copy_blocks: highest blockCount of a DataCopyPad (GUIDE).
-        max_half_word: highest number of a 16-bit field: srcStride of LoadData and of a Fixpipe (H81).
+        max_half_word: highest number of a 16-bit field: srcStride of LoadData and of a Fixpipe (H81), blocks
+            of a row and between rows of a DataCopy (asc-devkit, DataCopyParams).
         max_fixpipe_columns: highest nSize of a Fixpipe (GUIDE).
         max_fixpipe_rows: highest mSize of a Fixpipe to rows (GUIDE).
         max_merge_records: highest length of a list of MrgSort (GUIDE).

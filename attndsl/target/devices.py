@@ -95,6 +95,22 @@ class Device:
             **RATES,
         }
 
+    @property
+    def cube_peak(self) -> float:
+        """Floating-point operations a second of all cube cores: a multiplication and an addition of 16-bit
+        elements for each place of a fractal's cube in a cycle (GUIDE)."""
+        return 2.0 * self.aic * self.architecture.fractal**3 * self.clock
+
+    def cube_loads(self, rates: Mapping[str, Rate]) -> float:
+        """Bytes a second from memory that the load paths of all cube cores take; ``rates``: see
+        :meth:`worst_costs`."""
+        return self.aic * rates["miss"].value * self.clock
+
+    def readable(self, rates: Mapping[str, Rate]) -> float:
+        """R, bytes a second: what keys and values can be read at, by memory as measured and by the load paths
+        of all cube cores. ``rates``: see :meth:`worst_costs`."""
+        return min(rates["hbm"].value * self.clock, self.cube_loads(rates))
+
     def worst_costs(self, rates: Mapping[str, Rate]) -> str:
         """Lines of costs as the emulator reads them, with what no measurement tells as bad as it may be.
 

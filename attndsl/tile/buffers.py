@@ -109,14 +109,25 @@ class GlobalTensor:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScalarArray:
-    """Up to ``capacity`` integers that a core holds in its own scalar memory; a member of the kernel."""
+    """Integers that a core holds in its own scalar memory; a member of the kernel.
+
+    Attributes:
+        capacity: how many are collected at most. ``places``: so many collections are held at one time, one
+            behind the other.
+    """
 
     name: str
     capacity: int
     meaning: str = ""
+    places: Expr = field(default_factory=lambda: Const(1))
+
+    @property
+    def size(self) -> Expr:
+        """Integers of all places."""
+        return self.places * self.capacity
 
     def at(self, index: ExprLike) -> Element:
-        """One element; only those that were collected last may be read."""
+        """One element; only those that were collected last into their place may be read."""
         return Element(self.name, as_expr(index), scope=Scope.MEMBER)
 
 

@@ -90,7 +90,8 @@ def headline(statement: Statement) -> str:
         span = f"{statement.begin}..{statement.extent} where {statement.condition}"
         most = f"at most {statement.array.capacity}"
         most += "" if statement.skip.same(Const(0)) else f" behind the first {statement.skip}"
-        return f"{statement.array.name}, {statement.count} := {statement.index} in {span} ({most})"
+        place = "" if statement.place.same(Const(0)) else f"[{statement.place}..]"
+        return f"{statement.array.name}{place}, {statement.count} := {statement.index} in {span} ({most})"
     if isinstance(statement, KeepScalars):
         names = ", ".join(symbol.name for symbol in statement.scalars)
         steps = statement.steps

@@ -39,12 +39,14 @@ class TilingField:
         ctype: "int64" or "float32".
         value: what the host computes, over dimensions, parameters, the core count and earlier fields.
         meaning: half a sentence for the reader of the struct.
+        host_only: no member of the struct, but a number from which the host computes others.
     """
 
     name: str
     ctype: str
     value: Expr
     meaning: str
+    host_only: bool = False
 
     @property
     def symbol(self) -> Symbol:
@@ -76,12 +78,14 @@ class Constant:
         definition: its value as an expression of earlier constants; None for a number of its own.
         option: the schedule option that it is; empty for numbers that follow from others, or that the device
             or the specialization decides.
+        host_only: nothing but values of tiling fields names it.
     """
 
     named: Named
     meaning: str
     definition: Expr | None = None
     option: str = ""
+    host_only: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -103,7 +107,7 @@ class Program:
         dtype: the io dtype.
         parameters: global tensors in the kernel's argument order (inputs, then outputs).
         workspace: tensors inside the user workspace.
-        tiling: fields of the tiling struct, in order; "blocks" and "workspaceBytes" are among them.
+        tiling: what the host computes, in order; "blocks" and "workspaceBytes" are among it.
         constants: named compile-time numbers; definitions come after the constants that they name.
         requirements: what the statements rely on if a constant is changed.
         body: the joint statements, before the program is split by core.
@@ -125,6 +129,11 @@ class Program:
     cores: Mapping[Core, Seq] = field(default_factory=dict)
     flags: Mapping[str, int] = field(default_factory=dict)
     addresses: Mapping[Buffer, int] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> tuple[TilingField, ...]:
+        """The members of the tiling struct, which the kernel reads."""
+        return tuple(item for item in self.tiling if not item.host_only)
 
     def trees(self) -> tuple[Seq, ...]:
         """The per-core trees, or the joint one before the split."""
@@ -181,7 +190,12 @@ class Program:
         )
 
     def tiling_values(self, host: Mapping[str, object]) -> dict[str, int | float]:
-        """The tiling fields under the host's scalars, each over the ones in front of it."""
+        """The members of the tiling struct under the host's scalars."""
+        values = self.host_values(host)
+        return {item.name: values[item.name] for item in self.fields}
+
+    def host_values(self, host: Mapping[str, object]) -> dict[str, int | float]:
+        """All that the host computes, each number over the ones in front of it."""
         env: dict[str, object] = dict(host)
         values: dict[str, int | float] = {}
         for item in self.tiling:

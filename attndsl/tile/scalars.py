@@ -59,6 +59,14 @@ def _counted(steps: Steps) -> tuple[str, ...]:
 
 
 @kept
+def step_counters(program: Program) -> frozenset[str]:
+    """The counters of the steps and runs of continuous pipelines, members of the kernel that begin with 0."""
+    counted = (getattr(item, "steps", None) for item in program.statements())
+    found = (each for steps in counted if steps is not None for each in (steps.counter, steps.runs))
+    return frozenset(symbol.name for symbol in found)
+
+
+@kept
 def own_names(program: Program) -> frozenset[str]:
     """The names that a program has a use of its own for, so that no tiling field can have them: scalars that
     its statements define, and what its kernel holds."""

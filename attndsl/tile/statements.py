@@ -92,6 +92,7 @@ class Collect(Statement):
 
     Ends early when the array is full: collecting again with ``begin`` one behind the last element goes on.
     The array stays as it is until it is collected again; ``count`` is a scalar as of a :class:`Let`.
+    ``place``: the element of the array that is the first of them; others keep what was collected there.
     """
 
     array: ScalarArray
@@ -101,6 +102,7 @@ class Collect(Statement):
     condition: Expr
     begin: Expr = field(default_factory=lambda: Const(0))
     skip: Expr = field(default_factory=lambda: Const(0))
+    place: Expr = field(default_factory=lambda: Const(0))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

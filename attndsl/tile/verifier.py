@@ -18,7 +18,7 @@ from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.instructions.units import ARCHITECTURE
 from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program, Property
-from attndsl.tile.scalars import defined, free, loads_of, names_of, own_names
+from attndsl.tile.scalars import defined, free, loads_of, names_of, own_names, step_counters
 from attndsl.tile.statements import (
     Alloc,
     Collect,
@@ -115,8 +115,9 @@ def slots_need_a_lifetime(program: Program) -> Iterator[str]:
 
 
 def scalars_are_defined(program: Program) -> Iterator[str]:
-    """Every scalar is a tiling field, a core's own, or defined in front of its use."""
-    known = {field.name for field in program.tiling} | {symbol.name for symbol in CORE_SCALARS}
+    """Every scalar is a tiling field, a core's own, a counter, or defined in front of its use."""
+    known = {field.name for field in program.fields} | {symbol.name for symbol in CORE_SCALARS}
+    known |= step_counters(program)
     for tree in program.trees():
         for name in free(tree):
             if name not in known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,21 +14,29 @@ from attndsl.expr.compiled_evaluation import evaluator
 from attndsl.expr.nodes import global_key
 from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
+from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import (
     BLOCK_MODE,
     DEVICE_MODE,
     Alloc,
     Collect,
     Earlier,
+    For,
     KeepScalars,
     PickTensor,
     SetCrossFlag,
 )
-from attndsl.tile_interpreter.disjoint_check import DisjointCheck
 from attndsl.tile_interpreter.operand_limits import OperandLimits
 
 Array = npt.NDArray[Any]
 WORKSPACE = "workspace"
+
+
+class _Collected(dict[int, int]):
+    """The elements of an array that were collected last, by index; no other may be read."""
+
+    def __missing__(self, index: int) -> int:
+        raise IndexError(f"element {index} of an array is read, which was not collected")
 
 
 @dataclass
@@ -87,10 +95,26 @@ class Device:
         return True
 
 
+class Watcher(Protocol):
+    """Runs the instructions of a core for somebody who watches them, and hears of its disjoint loops."""
+
+    def run(self, item: Instruction, core: CoreState, /) -> None:
+        """Run an instruction."""
+
+    def begin(self, loop: For) -> None:
+        """A disjoint loop is entered."""
+
+    def end_iteration(self) -> None:
+        """An iteration of the innermost disjoint loop has ended."""
+
+    def end(self) -> None:
+        """The innermost disjoint loop is left."""
+
+
 class CoreState:
     """One core: its scalars, its memories, and the slots that lifetimes have reached.
 
-    It is the machine that instructions see. ``check``: watches disjoint loops, where that is asked for.
+    It is the machine that instructions see. ``check``: watches them, where that is asked for.
     """
 
     def __init__(
@@ -101,12 +125,12 @@ class CoreState:
         scalars: dict[str, Any],
         memory: dict[str, Any],
         device: Device,
-        check_disjoint: bool,
+        watcher: Watcher | None,
     ) -> None:
         self.kind, self.block, self.sub = kind, block, sub
         tensors = {global_key(name): array for name, array in memory.items()}
         self.scalars: dict[str, Any] = {**memory, **tensors, **scalars}
-        self.check = DisjointCheck() if check_disjoint else None
+        self.check = watcher
         self._memory = memory
         self._device = device
         self.limits = device.limits
@@ -176,7 +200,7 @@ class CoreState:
         """A step of a continuous pipeline begins; its scalars stay known for some steps."""
         kept, steps = self._kept.setdefault(statement, []), statement.steps
         depth = int(steps.depth.value)
-        begun, runs = self.scalars.get(steps.counter.name, 0), self.scalars.get(steps.runs.name, 0)
+        begun, runs = self.scalars[steps.counter.name], self.scalars[steps.runs.name]
         runs += int(bool(self.value(statement.begins)))
         self.scalars |= {steps.counter.name: begun + 1, steps.slot.name: begun % depth}
         self.scalars |= {steps.runs.name: runs, steps.run.name: runs % depth}
@@ -204,5 +228,11 @@ class CoreState:
                 if skip <= 0:
                     found.append(value)
                 skip -= 1
-        self.scalars[statement.array.name] = np.array(found, np.int64)
+        place, array = int(self.value(statement.place)), self.scalars.get(statement.array.name, {})
+        own = range(place, place + statement.array.capacity)
+        if own.stop > int(statement.array.size.evaluate({})):
+            raise InternalError(f"{statement.array.name} has no place for {own.start} to {own.stop - 1}")
+        others = {at: value for at, value in array.items() if at not in own}
+        held = _Collected(others | dict(zip(own, found, strict=False)))
+        self.scalars[statement.array.name] = held
         self.scalars[statement.count.name] = len(found)

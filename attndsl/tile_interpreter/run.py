@@ -7,7 +7,7 @@ the other: that they are right is the race analysis' and the emulator's business
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,9 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.backends import Backend
 from attndsl.target import Core
 from attndsl.tile.entry_size import sizes_of
-from attndsl.tile_interpreter.core_state import WORKSPACE, CoreState, Device
+from attndsl.tile.scalars import step_counters
+from attndsl.tile_interpreter.core_state import WORKSPACE, CoreState, Device, Watcher
+from attndsl.tile_interpreter.disjoint_check import DisjointCheck
 from attndsl.tile_interpreter.steps import pausing
 
 Array = npt.NDArray[Any]
@@ -36,22 +38,28 @@ def run(call: Call, *, cores: int | None = None) -> tuple[Array, ...]:
 BACKEND = Backend(run)
 
 
-def interpret(launch: Launch, *, check_disjoint: bool = False) -> None:
-    """Run all cores of a launch until they end; the launch's arrays receive the results.
+def interpret(
+    launch: Launch, *, check_disjoint: bool = False, watcher: Callable[[], Watcher] | None = None
+) -> None:
+    """Run all cores of a launch until they end; the launch's arrays and its workspace receive what they
+    write.
 
-    ``check_disjoint``: compare the elements that iterations of ``disjoint`` loops touch (slow).
+    Args:
+        launch: what runs.
+        check_disjoint: compare the elements that iterations of ``disjoint`` loops touch (slow).
+        watcher: makes what watches the instructions of a core, where they are not compared.
 
     Raises:
         InternalError: the cores wait for each other for ever, a loop breaks what it declares, or an operand
             is beyond a limit of its instruction.
     """
-    workspace = np.full(launch.workspace_bytes, 0xFF, np.uint8)
+    launch.workspace.fill(0xFF)
     memory = {name: _flat(value) for name, value in launch.arguments.items() if value is not None}
     lists = {name: value for name, value in launch.arguments.items() if isinstance(value, tuple)}
     memory |= {sizes_of(name): tuple(entry.shape for entry in entries) for name, entries in lists.items()}
-    memory[WORKSPACE] = workspace
+    memory[WORKSPACE] = launch.workspace
     device = Device(launch.blocks, launch.compiled.program.device.architecture)
-    waiting = list(_cores(launch, memory, device, check_disjoint))
+    waiting = list(_cores(launch, memory, device, DisjointCheck if check_disjoint else watcher))
     with single_threaded_blas(), np.errstate(all="ignore"):  # products are small: threads would only wait
         while waiting:
             before = device.moves
@@ -65,12 +73,17 @@ def _flat(value: Array | tuple[Array, ...]) -> Any:
     return tuple(entry.reshape(-1) for entry in value) if isinstance(value, tuple) else value.reshape(-1)
 
 
-def _cores(launch: Launch, memory: dict[str, Any], device: Device, check: bool) -> Iterator[Iterator[str]]:
+def _cores(
+    launch: Launch, memory: dict[str, Any], device: Device, watcher: Callable[[], Watcher] | None
+) -> Iterator[Iterator[str]]:
     trees = launch.compiled.program.cores
+    counters = dict.fromkeys(step_counters(launch.compiled.program), 0)
     for block in range(launch.blocks):
-        shared = {**launch.tiling, "blockIndex": block, "blockCount": launch.blocks}
-        cube = CoreState(Core.AIC, block, 0, {**shared, "subBlock": 0}, memory, device, check)
+        shared = {**launch.tiling, **counters, "blockIndex": block, "blockCount": launch.blocks}
+        watch = None if watcher is None else watcher()
+        cube = CoreState(Core.AIC, block, 0, {**shared, "subBlock": 0}, memory, device, watch)
         yield pausing(trees[Core.AIC], cube)
         for sub in range(device.vectors):
-            core = CoreState(Core.AIV, block, sub, {**shared, "subBlock": sub}, memory, device, check)
+            watch = None if watcher is None else watcher()
+            core = CoreState(Core.AIV, block, sub, {**shared, "subBlock": sub}, memory, device, watch)
             yield pausing(trees[Core.AIV], core)

@@ -50,7 +50,7 @@ UNSEEN: Mapping[str, tuple[int | str, ...]] = {
     "widen_lead": (0, 1, 2, 3),
     "query_slots": ("auto", 1, 2),
     "value_slots": ("auto", 1, 2),
-    "item_order": ("splits", "tasks"),
+    "item_order": ("auto", "splits", "tasks", "longest"),
 }
 """Values of the options that change who waits for whom: only the emulator tells them apart."""
 

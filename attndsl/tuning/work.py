@@ -22,6 +22,7 @@ from attndsl.target.costs import Cost
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction, LoadNz, Mmad
 from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program
+from attndsl.tile.scalars import step_counters
 from attndsl.tile.statements import Collect, For, If, Let, PickTensor, Pipelined, Seq, Statement
 
 Counts = npt.NDArray[np.float64]
@@ -83,7 +84,8 @@ class Counter:
 
     def work(self, block: int, blocks: int, sub: int = 0) -> Work:
         """The work of the core ``sub`` of a block."""
-        scalars = {**self._given, "blockIndex": block, "blockCount": blocks, "subBlock": sub}
+        counters = dict.fromkeys(step_counters(self.program), 0)  # no work depends on them
+        scalars = {**self._given, **counters, "blockIndex": block, "blockCount": blocks, "subBlock": sub}
         counts = self._count(self.program.body, scalars)
         first, tensors = len(PIPES), len(self._tensors)
         read, written, cold = (
@@ -423,7 +425,7 @@ def _exprs(statement: Statement) -> tuple[Expr, ...]:
     if isinstance(statement, Let):
         return (statement.value,)
     if isinstance(statement, Collect):
-        return (statement.extent, statement.condition, statement.begin, statement.skip)
+        return (statement.extent, statement.condition, statement.begin, statement.skip, statement.place)
     assert isinstance(statement, PickTensor)
     return (statement.index,)
 
@@ -463,11 +465,13 @@ def _definition(statement: Statement) -> _Act:
 
         return let
     if isinstance(statement, Collect):
-        array, count = statement.array.name, statement.count.name
+        array, count, place = statement.array.name, statement.count.name, evaluator(statement.place)
 
         def collect(scalars: Scalars, _: Counts) -> None:
-            found = list(_collected(statement, scalars))
-            scalars[array], scalars[count] = np.array(found, np.int64), len(found)
+            found, begin = list(_collected(statement, scalars)), place(scalars)
+            held = np.zeros(begin + len(found), np.int64)
+            held[begin:] = found
+            scalars[array], scalars[count] = held, len(found)
 
         return collect
     assert isinstance(statement, PickTensor)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +100,9 @@ def test_generate_writes_once_and_then_touches_nothing(tmp_path: Path) -> None:
         (("verify", "relay_attention", "--cases", "٣"), ["--cases", "'٣'", "1 to 1000000"]),
         (("verify", "relay_attention", "--case", "5", "--cases", "5"), ["--case 5", "--cases 5", "0 to 4"]),
         (("verify", "relay_attention", "--project", ""), ["--project", "''"]),
+        (("verify", "relay_attention", "--with", "B=1"), ["--with", "--case"]),
+        (("verify", "relay_attention", "--case", "1", "--with", "B"), ["--with B", "NAME=VALUE"]),
+        (("verify", "relay_attention", "--case", "1", "--with", "B=1", "--with", "B=2"), ["'B' twice"]),
         (("emulate", "file.cpp", "--timeout", "nan"), ["--timeout", "'nan'", "0.1"]),
         (("emulate", "file.cpp", "--memory", "1e999"), ["--memory", "'1e999'"]),
         (("run", "incre_flash_attention", "missing.npz"), ["missing.npz"]),
@@ -116,6 +120,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
 
 def test_near_twins_of_wrong_usage_are_taken(tmp_path: Path) -> None:
     shape = ("--shape", "batch=1,headNum=2,headSize=16,maxSeqLen=32", "--set", "maskType=0")
+    (tmp_path / "mine.py").write_text(MINE)
     for arguments in (
         ("show", "self_attention", "--stage", "contract", "--set", "D=1024,windowSize=10,clampMin=-1.5e0"),
         (
@@ -129,8 +134,8 @@ def test_near_twins_of_wrong_usage_are_taken(tmp_path: Path) -> None:
             "dtype(query)=float16",
         ),
         ("profile", "self_attention", *shape, "--dtype", "float16", "--set", "dtype(query)=float16"),
-        ("verify", "relay_attention", "--case", "4", "--cases", "5", "--seed", "0", "--backend", "reference"),
-        ("verify", "relay_attention", "--case", "49", "--backend", "reference"),  # of a stream without an end
+        ("verify", "mine.py", "--case", "4", "--cases", "5", "--seed", "0", "--backend", "reference"),
+        ("verify", "mine.py", "--case", "49", "--backend", "reference"),  # of a stream without an end
     ):
         done = attndsl(*arguments, cwd=tmp_path)
         assert done.returncode == 0, (arguments, done.stderr)
@@ -284,6 +289,9 @@ def test_verify_runs_a_project_that_was_edited(tmp_path: Path) -> None:
     assert done.returncode == 1 and re.search(rf"racecheck/\w+ at {kernel.name}:\d+", done.stdout), (
         done.stdout
     )
+    (again,) = re.findall(r"attndsl (verify mine.py .*--with .*)", done.stdout)
+    small = attndsl(*shlex.split(again), "-q", cwd=tmp_path)
+    assert small.returncode == 1 and "racecheck/" in small.stdout
     for wrong, word in (
         (("verify", "--project", "out"), "name it"),
         (("verify", "mine.py", "--project", "out"), "no op_kernel/plain_attention_custom.cpp"),

@@ -16,11 +16,12 @@ import pytest
 import attndsl.campaign
 import attndsl.cli.call_files
 import attndsl.cli.doctor
-import attndsl.cli.profile
 import attndsl.cli.show
 import attndsl.cli.tune
 import attndsl.emulator.program
 import attndsl.mutate.runner
+import attndsl.spec.operator.starting_specs
+import attndsl.verify.cases.shaped_call
 from attndsl.base import disk_cache
 from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.campaign import records, runner
@@ -58,6 +59,7 @@ op.output("out", attend.softmax(s) @ attend.rows(v), like=q)
 PROGRAM = "int main() { return 0; }\n"
 COMMANDS = {
     "list": (),
+    "new": ("another", "--like", "paged-decode"),
     "show": ("mine.py", "--stage", "contract"),
     "generate": ("mine.py", "--out", "out", "--feature", "none"),
     "verify": ("mine.py", "--cases", "2", "--backend", "tile"),
@@ -72,6 +74,7 @@ COMMANDS = {
 }
 KEYS = {
     "list": {"operators"},
+    "new": {"operator", "kind", "file"},
     "show": {"operator", "contract"},
     "generate": {"projects"},
     "verify": {"ok", "verifications", "not_verified"},
@@ -87,11 +90,12 @@ KEYS = {
 # What each command calls to do its work.
 WORK = {
     "list": (records, "features_by_backend"),
+    "new": (attndsl.spec.operator.starting_specs, "starting_spec"),
     "show": (attndsl.cli.show, "stage_texts"),
     "generate": (finished, "finished_projects"),
     "verify": (attndsl.campaign, "verify"),
     "run": (attndsl.cli.call_files, "load_call"),
-    "profile": (attndsl.cli.profile, "call_of_shape"),
+    "profile": (attndsl.verify.cases.shaped_call, "call_of_shape"),
     "tune": (attndsl.cli.tune, "tune_call"),
     "mutate": (attndsl.mutate.runner, "mutate"),
     "emulate": (attndsl.emulator.program, "build_program"),

@@ -93,7 +93,15 @@ def test_the_page_on_an_index_has_no_link_to_a_file(metadata: email.message.Mess
 def test_a_source_distribution_has_what_the_commands_of_the_readme_need(source: Path) -> None:
     folders = (".ci", "attndsl", "specs", "templates", "generated", "tests", "docs", "bench")
     wanted = {each for folder in folders for each in files_of(folder)}
-    wanted |= {"README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "PKG-INFO", ".gitignore"}
+    wanted |= {
+        "README.md",
+        "CHANGELOG.md",
+        "LICENSE",
+        "pyproject.toml",
+        "mkdocs.yml",
+        "PKG-INFO",
+        ".gitignore",
+    }
     assert {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()} == wanted
     commands = re.findall(r"^    (sh .*)$", (source / "README.md").read_text(), re.MULTILINE)
     scripts = {words[1] for each in commands if (words := each.split())}

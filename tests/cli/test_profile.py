@@ -1,4 +1,4 @@
-"""attndsl profile: predictions of our own kernels, and calls of a given shape."""
+"""attndsl profile: predictions of our own kernels."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from attndsl.cli.cli import cli
-from attndsl.cli.profile import ProfileError, call_of_shape, profile_call
+from attndsl.cli.profile import profile_call
 from attndsl.emulator import find_compiler
 from attndsl.spec.operator.loader import load
+from attndsl.verify.cases.shaped_call import call_of_shape
 
 SHAPE = {"B": 1, "num_heads": 8, "num_key_value_heads": 2, "S": 640, "D": 64}
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
@@ -24,47 +25,6 @@ def operator():
     return load("incre_flash_attention")
 
 
-def test_a_call_has_the_sizes_asked_for(operator):
-    call = call_of_shape(operator, SHAPE, features=["attn_mask"])
-    assert call.dims.items() >= {"B": 1, "S": 640, "D": 64}.items()
-    assert call.params["num_heads"] == 8 and call.params["num_key_value_heads"] == 2
-    assert call.present == {"query", "key", "value", "attn_mask"}
-    assert call.dtype == "float16"
-    assert call_of_shape(operator, SHAPE, dtype="bfloat16").dtype == "bfloat16"
-
-
-def test_a_call_may_be_as_large_as_in_practice(operator):
-    sizes = {"B": 1, "S": 16384, "num_heads": 32, "num_key_value_heads": 8, "D": 128}
-    assert call_of_shape(operator, sizes).dims["S"] == 16384
-
-
-def test_what_is_left_open_takes_a_usual_value(operator):
-    call = call_of_shape(operator, {})
-    assert call.dims["B"] == 1 and call.dims["S"] >= 512 and call.dims["D"] >= 64
-
-
-def test_what_is_left_open_is_near_the_defaults():
-    call = call_of_shape(load("self_attention"), {"batch": 2}, settings={"calcType": 2})
-    assert call.params["calcType"] == 2 and call.params["cacheType"] == 0 and call.params["qScale"] == 1.0
-    assert {"key", "value"} <= call.present and "attentionMask" not in call.present
-
-
-def test_a_setting_chooses_among_kernels():
-    prompts = load("self_attention").mode_named("PA_ENCODER")
-    call = call_of_shape(prompts, {"batch": 2, "qRows": 96, "headNum": 4}, settings={"maskType": 3})
-    assert call.params["maskType"] == 3 and "mask" in call.present
-    assert call.arrays["seqLen"].tolist() == [96, 96]  # rows of the longest prompt are lengths
-
-
-@pytest.mark.parametrize(("groups", "shared_by"), [(1, [0, 0, 0, 0]), (2, [0, 0, 1, 1])])
-def test_rows_that_may_share_keys_do(groups, shared_by):
-    sizes = {"B": 4, "headNum": 8, "kvHeadNum": 2, "D": 64, "S1": 128, "S2": 512, "BS": groups}
-    call = call_of_shape(load("relay_attention"), sizes)
-    assert call.arrays["kvShareMap"].tolist() == shared_by
-    assert call.arrays["kvSeqLen"].tolist() == [128 + 512] * 4
-    assert call.arrays["kvShareLen"].tolist() == [512] * groups
-
-
 @needs_compiler
 def test_shared_keys_come_from_memory_once():
     """Of one group and of eight rows: own keys and values, and the shared ones, of two heads."""
@@ -72,44 +32,6 @@ def test_shared_keys_come_from_memory_once():
     found = profile_call(call_of_shape(load("relay_attention"), sizes), cores=4)
     keys = (8 * 128 + 512) * 2 * 2 * 64 * 2
     assert keys <= found.bytes["hbm_read"] <= 1.1 * keys
-
-
-@pytest.mark.parametrize(
-    ("shape", "options", "message"),
-    [
-        ({"num_head": 8}, {}, "unknown size 'num_head'; did you mean 'num_heads'"),
-        (
-            {"D": 1000},
-            {},
-            "no legal call of incre_flash_attention was found with D=1000; in the way: .*at most 512",
-        ),
-        (
-            {"num_heads": 7, "num_key_value_heads": 2},
-            {},
-            "no legal call.*in the way: .*must be a multiple of num_key_value_heads; "
-            "left open were B, .*S.*: give some",
-        ),
-        ({}, {"features": ["mask"]}, "unknown optional tensor 'mask'"),
-        ({}, {"dtype": "float64"}, "never float64; its dtypes are float16"),
-    ],
-)
-def test_shapes_that_no_call_has(operator, shape, options, message):
-    with pytest.raises(ProfileError, match=message):
-        call_of_shape(operator, shape, **options)
-
-
-@pytest.mark.parametrize("mode", ["UNDEFINED", "PA_ENCODER"])
-def test_a_default_in_the_way_is_told(mode):
-    """A compressed mask is for 128 rows, unless it says that it is triangular."""
-    operator = load("self_attention").mode_named(mode)
-    shape, settings = {"batch": 1, "qRows": 512, "headNum": 2, "headSize": 16}, {"maskType": 3}
-    with pytest.raises(ProfileError, match="more than 128 queries") as caught:
-        call_of_shape(operator, shape, settings=settings)
-    said = str(caught.value)
-    assert "isTriuMask=0 (by default) does not go with that: '" in said and "add --set isTriuMask=1;" in said
-    call = call_of_shape(operator, shape, settings=settings | {"isTriuMask": 1})
-    assert call.params["isTriuMask"] == 1 and call.dims["qRows"] == 512
-    assert call_of_shape(operator, shape | {"qRows": 128}, settings=settings).params["isTriuMask"] == 0
 
 
 @needs_compiler

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from attndsl.cli.cli import cli
-from attndsl.cli.profile import call_of_shape, profile_call
+from attndsl.cli.profile import profile_call
 from attndsl.cli.profile_page import drawing, page
 from attndsl.cli.profile_page.memory_use import closed, memory_uses
 from attndsl.cli.profile_page.roofline import roofline_of, ticks
@@ -18,6 +18,7 @@ from attndsl.cli.profile_page.spans import BlockSpans, Operand, Span, middle, re
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator import find_compiler
 from attndsl.spec.operator.loader import load
+from attndsl.verify.cases.shaped_call import call_of_shape
 
 SHAPE = {"B": 2, "num_heads": 8, "num_key_value_heads": 2, "S": 1280, "D": 64}
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")

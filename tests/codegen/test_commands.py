@@ -7,12 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 from attndsl.cli.cli import cli
-from attndsl.cli.profile import ProfileError, call_of_shape
 from attndsl.codegen.kernel_set.kernel_request import NoLegalCall, wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
 from attndsl.execute.user_project import NoProject, UserProject
 from attndsl.spec.operator.loader import load
+from attndsl.verify.cases.shaped_call import ProfileError, call_of_shape
 
 SPEC = """
 from attndsl.spec import attend, Operator

@@ -9,10 +9,9 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.codegen.host.problem_members import (
-    HEAD_SIZE,
-    VALUE_SIZE,
     dtype_member,
     given_member,
+    head_symbol,
     io_tensor,
     member_of,
     number_of_value,
@@ -25,12 +24,10 @@ from attndsl.codegen.kernel_set.kernel_request import (
     wanted_specializations,
 )
 from attndsl.expr import Symbol
-from attndsl.lowering.signature.host_scalars import HOST
 from attndsl.lowering.signature.specialization import feature_names, kernel_inputs, settings_of
 from attndsl.spec.operator.covering import choosable, nearest_choice
 from attndsl.spec.operator.loader import load, shipped_names
 
-SIZES = {f"{HOST}{HEAD_SIZE}", f"{HOST}{VALUE_SIZE}"}
 SHIPPED = [each for name in shipped_names() for each in (load(name), *load(name).modes)]
 EVERY = [each for each in SHIPPED if feature_names(each)]  # those with something to choose
 
@@ -59,44 +56,53 @@ def problem_of(operator, choice, dtype):
     return SimpleNamespace(**found)
 
 
-def takes(operator, special, problem):
-    """The guards, as expressions and as the plan has them; sizes aside, which decide no computation."""
-    guards = [each for each in guards_of(operator, special) if not SIZES & each.condition.symbols()]
-    members = vars(problem)
-    found = all(
-        guard.accepts({name: members[member_of(name)] for name in guard.condition.symbols()})
-        for guard in guards
-    )
-    shown = " and ".join(f"({each.shown(problem_words(operator))})" for each in guards)
-    assert evaluated(shown.replace("::", "."), problem=problem, values=values_of(operator)) == found
-    return found
+class Guarded:
+    """What the guards of a kernel take, as expressions and as the plan has them; sizes aside, which decide no
+    computation."""
+
+    def __init__(self, operator, special, words):
+        self.special = special
+        sizes = {head_symbol(operator, axis).name for axis in "DE"}
+        self.guards = [each for each in guards_of(operator, special) if not sizes & each.condition.symbols()]
+        shown = " and ".join(f"({each.shown(words)})" for each in self.guards)
+        for cpp, python in (("&&", " and "), ("||", " or "), ("!(", " not ("), ("::", ".")):
+            shown = shown.replace(cpp, python)
+        self.shown = compile(shown, "the plan", "eval")
+        self.values = values_of(words)
+
+    def takes(self, problem):
+        members = vars(problem)
+        found = all(
+            guard.accepts({name: members[member_of(name)] for name in guard.condition.symbols()})
+            for guard in self.guards
+        )
+        assert bool(eval(self.shown, {"problem": problem, "values": self.values})) == found
+        return found
 
 
-def evaluated(text, **names):
-    text = text.replace("&&", " and ").replace("||", " or ").replace("!(", " not (")
-    return bool(eval(text, names))
-
-
-def values_of(operator):
+def values_of(words):
     """The constants of the plan, by struct."""
-    words = problem_words(operator).values()
-    return SimpleNamespace(**{each.name: SimpleNamespace(**dict(each.constants)) for each in words})
+    structs = {each.name: SimpleNamespace(**dict(each.constants)) for each in words.values()}
+    return SimpleNamespace(**structs)
 
 
 @pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)
 def test_kernels_take_the_calls_that_compute_the_same_and_no_others(operator):
-    kernels = [each.special for each in wanted_specializations(operator, KernelRequest())]
+    words = problem_words(operator)
+    wanted = wanted_specializations(operator, KernelRequest())
+    kernels = [Guarded(operator, each.special, words) for each in wanted]
     accepted, refused = 0, 0
     for choice in legal_choices(operator, 60):
         dtype = choice.settings[f"dtype({io_tensor(operator).name})"]
         own = specialization_of_choice(operator, choice, dtype, 128)
         problem = problem_of(operator, choice, dtype)
-        assert takes(operator, own, problem), own
+        assert Guarded(operator, own, words).takes(problem), own
         passed = kernel_inputs(operator, choice.present & frozenset(feature_names(operator)))
         computed = operator.graph(passed, choice.settings).key
-        for other in kernels:
+        for kernel in kernels:
+            other = kernel.special
             graph = operator.graph(kernel_inputs(operator, other.features), settings_of(operator, other))
-            if takes(operator, other, problem):
+            if kernel.takes(problem):
                 assert graph.key == computed and other.dtype == dtype, (own, other)
                 accepted += 1
             else:

@@ -113,6 +113,17 @@ def test_what_the_host_puts_into_a_field_is_no_part_of_the_text() -> None:
     assert differing_operands(first, second.with_(tiling=tiling)) == differing_operands(first, second)
 
 
+def test_one_comparison_tells_the_operands_of_both() -> None:
+    first, second = compiled("float16"), compiled("bfloat16")
+    found = differing_operands(first.program, second.program)
+    assert found is not None
+    for kernel, operands in zip((first, second), found, strict=True):
+        assert {each.dtype for each in operands} == {kernel.specialization.dtype}
+        known = {*kernel.program.parameters, *kernel.program.workspace, *kernel.program.addresses}
+        assert operands <= known
+    assert {each.name for each in found[0]} == {each.name for each in found[1]}
+
+
 def test_a_program_shares_no_text_with_itself() -> None:
     first = compiled("float16").program
     assert differing_operands(first, first) is None

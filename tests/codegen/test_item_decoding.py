@@ -42,9 +42,13 @@ def test_the_text_decodes_items_in_one_place() -> None:
     assert decoding is not None and len(decoding.lets) > 8
     assert source.count("= DecodeItem(item);") == 2
     assert len(re.findall(r"inline Item DecodeItem\(int64_t item\)", source)) == 1
-    bindings = re.findall(r"const auto \[([^\]]*)\]\s*= DecodeItem\(item\);", source)
-    names = [cxx_text(let.symbol) for let in decoding.lets]
-    assert [re.split(r",\s+", each) for each in bindings] == [names, names]
+    (struct,) = re.findall(r"struct Item \{\n(.*?)\n    \};", source, re.DOTALL)
+    members = [cxx_text(let.symbol) for let in decoding.members]
+    assert [re.split(r"int64_t |;  // ", line)[1] for line in struct.split("\n")] == members
+    assert all(line.partition("//")[2].strip() for line in struct.split("\n"))
+    assert {"batch", "keyEnd", "tiles"} <= set(members) and "tilesPerSplit" not in members
+    used = set(re.findall(r"\bwork\.(\w+)", source))
+    assert used == set(members)
     for let in decoding.lets:
         name = cxx_text(let.symbol)
         assert len(re.findall(rf"const int64_t {name} =", source.split("RunVector")[0])) == 0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from attndsl.base.package_files import templates_dir
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_loop
 from attndsl.codegen.names.spelling import Spelling
 from attndsl.expr import Const, Expr, Symbol, as_expr, compare, minimum
@@ -15,6 +18,7 @@ from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
+from attndsl.tile.instructions.units import block_elements, repeat_elements
 from attndsl.tile.program import Program
 from attndsl.tile.statements import For, If, Let, Seq, seq
 from tests.support.devices import DEVICE
@@ -175,3 +179,59 @@ def test_a_matrix_of_any_pitch_is_one_call() -> None:
 )
 def test_other_branches_are_written_out(make: Callable[[], If]) -> None:
     assert call_of_branch(make(), NAMES, DEVICE.architecture) is None
+
+
+HEADS, POSITIONS, HEAD_PITCH = (Symbol(name) for name in ("heads", "positions", "headPitch"))
+
+
+def positions(limit: int = 65535, single: int = 1, **changed: Any) -> If:
+    """The heads of some positions, in one copy or in one each."""
+
+    def load(at: Expr, offset: Expr, rows: Expr, pitch: Expr, **several: Expr) -> LoadNz:
+        region = KEY.region(offset, rows, COLUMNS, pitch)
+        return LoadNz(dst=L1.region(at), src=region, padded_rows=as_expr(KEYS), **several)
+
+    fits, start, first = compare("<=", PITCH, limit), Const(3) * FRACTAL_SIZE, Const(5)
+    one = load(start, first, changed.get("whole", POSITIONS), PITCH)
+    every = {"matrices": POSITIONS, "src_matrix_pitch": PITCH, "matrix_step": changed.get("step", HEADS)}
+    several = load(start, first, HEADS, HEAD_PITCH, **every)
+    at = start + COL * changed.get("apart", HEADS) * FRACTAL_SIZE
+    row = load(at, first + COL * PITCH, HEADS, changed.get("pitch", HEAD_PITCH))
+    loop = For(var=COL, end=changed.get("end", POSITIONS), body=seq(row))
+    other = If(condition=fits, then=seq(several), otherwise=seq(loop))
+    return If(condition=compare("==", HEADS, single) & fits, then=seq(one), otherwise=seq(other))
+
+
+def test_the_heads_of_some_positions_are_one_call() -> None:
+    text = "LoadPositions(L1_[3 * kFractal], keyGm_[5], positions, heads, columns, pitch, headPitch, keys);"
+    assert call_of_branch(positions(), NAMES, DEVICE.architecture) == text
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"limit": 65536},
+        {"single": 2},
+        {"whole": HEADS},
+        {"step": POSITIONS},
+        {"apart": POSITIONS},
+        {"pitch": PITCH},
+        {"end": HEADS},
+    ],
+)
+def test_positions_that_are_loaded_otherwise_are_written_out(changed: dict[str, Any]) -> None:
+    assert call_of_branch(positions(**changed), NAMES, DEVICE.architecture) is None
+
+
+def test_numbers_of_the_header_are_those_that_calls_are_chosen_by() -> None:
+    """A branch is a call if it asks for the device's limit; the header has that limit as its own number."""
+    header = (templates_dir() / "runtime" / "op_kernel" / "attndsl_kernel.h").read_text()
+    found = dict(re.findall(r"^constexpr int64_t (k\w+) = (\d+);", header, re.MULTILINE))
+    wanted = {
+        "kBlockBytes": block_elements("int8"),
+        "kBlockLanes": block_elements("float32"),
+        "kLanes": repeat_elements("float32"),
+        "kFractalRows": FRACTAL_SIZE.value,
+        "kMaxNd2NzPitch": DEVICE.architecture.max_nd2nz_pitch,
+    }
+    assert found == {name: str(number) for name, number in wanted.items()}

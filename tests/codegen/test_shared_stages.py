@@ -35,7 +35,11 @@ KEY, KEY_SHARE, VALUE_SHARE = (
     for name in ("key", "keyShare", "valueShare")
 )
 LENGTHS, GROUPS = (GlobalTensor(name=name, dtype="int64", role="scalars") for name in ("lengths", "groups"))
-TENSORS = (KEY, KEY_SHARE, VALUE_SHARE, LENGTHS, GROUPS)
+OWN_LIST, SHARED_LIST, OTHER_TYPES = (
+    GlobalTensor(name=name, dtype=dtype, role="input", listed=True)
+    for name, dtype in (("ownKeys", "float32"), ("sharedKeys", "float32"), ("halves", "float16"))
+)
+TENSORS = (KEY, KEY_SHARE, VALUE_SHARE, LENGTHS, GROUPS, OWN_LIST, SHARED_LIST, OTHER_TYPES)
 FIELDS = tuple(
     TilingField(name, ctype, Const(1), f"meaning of {name}")
     for name, ctype in (("strideKey", "int64"), ("strideKeyShare", "int64"), ("scale", "float32"))
@@ -117,6 +121,27 @@ def test_the_function_has_the_first_attentions_body_whoever_is_called_first() ->
     ]
 
 
+def test_lists_that_stages_pick_from_become_members() -> None:
+    """A stage changes which element its tensor is, so that the tensor is no constant."""
+    found, writer, _ = written(
+        *(
+            stage(part, PickTensor(tensor=each, index=TILE), load(each, TILE))
+            for part, each in (("Key", OWN_LIST), ("KeyShare", SHARED_LIST))
+        )
+    )
+    assert [(each.ctype, each.name) for each in found.members] == [
+        ("GlobalTensor<float> &", "ownKeysGm"),
+        ("ListTensorDesc &", "ownKeysList"),
+    ]
+    assert [each.values for each in found.parts.values()] == [
+        ("ownKeysGm_", "ownKeysList_"),
+        ("sharedKeysGm_", "sharedKeysList_"),
+    ]
+    (function,) = writer.functions
+    text = " ".join(line.strip() for line in function.lines)
+    assert "operands.ownKeysGm.SetGlobalBuffer(operands.ownKeysList.template GetDataPtr<float>(" in text
+
+
 def others() -> Iterator[tuple[str, tuple[Stage, Stage]]]:
     flag = ready("KeyShare")
     share = load(KEY_SHARE, TILE * STRIDE_SHARE)
@@ -130,8 +155,10 @@ def others() -> Iterator[tuple[str, tuple[Stage, Stage]]]:
     yield "the document", (OWN, stage("KeyShare", share, flag, doc="Another tile."))
     sums = [total(each.at(Symbol("i")), Symbol("i"), TILE) for each in (LENGTHS, GROUPS)]
     yield "what a sum reads", (stage("Key", load(KEY, sums[0])), stage("KeyShare", load(KEY, sums[1])))
-    picks = [PickTensor(tensor=each, index=TILE) for each in (KEY, KEY_SHARE)]
-    yield "the list that is picked from", (stage("Key", picks[0]), stage("KeyShare", picks[1]))
+    picks = [PickTensor(tensor=each, index=TILE) for each in (OWN_LIST, OTHER_TYPES)]
+    yield "the type of a list", (stage("Key", picks[0]), stage("KeyShare", picks[1]))
+    picks = [PickTensor(tensor=OWN_LIST, index=TILE), PickTensor(tensor=SHARED_LIST, index=TILE + 1)]
+    yield "the element of a list", (stage("Key", picks[0]), stage("KeyShare", picks[1]))
 
 
 @pytest.mark.parametrize(

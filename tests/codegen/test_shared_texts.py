@@ -89,8 +89,9 @@ def test_each_kernel_keeps_its_key_and_its_tiling() -> None:
     assert [row["key"] for row in listed] == keys
     assert {row["file"] for row in listed} == {kernel_path(kernels[0])}
     host = host_text(kernels)
-    assert len(host.schedules) == 1 and len(host.kernels) == 3
-    assert len({each.test for each in host.kernels}) == len({each.row for each in host.kernels}) == 3
+    branches = host.dispatch.branches
+    assert len(host.schedules) == 1 and len(branches) == 3
+    assert len({each.test for each in branches}) == len({each.row for each in branches}) == 3
     entry = device_files(kernels)["op_kernel/self_attention_pa_encoder_custom.cpp"]
     assert entry.count("kernel.Run(") == 3
     name = kernel_path(kernels[0]).removeprefix("op_kernel/")

@@ -143,7 +143,7 @@ def test_another_folder_is_no_project(folder: Path) -> None:
 
 
 def test_a_problem_with_members_that_nobody_fills_is_refused(folder: Path) -> None:
-    edit(folder / PLAN, "    int64_t headSize = 0;", "    int64_t sparsity = 0;\n    int64_t headSize = 0;")
+    edit(folder / PLAN, "    int64_t D = 0;", "    int64_t sparsity = 0;\n    int64_t D = 0;")
     with pytest.raises(UnknownMember, match="sparsity"):
         UserProject.at(folder, OPERATOR)
 

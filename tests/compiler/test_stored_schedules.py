@@ -164,10 +164,10 @@ def test_a_file_that_is_none_of_stored_choices_is_refused(tmp_path):
         chosen_schedule(with_entries(plain, schema=2), SPECIAL)
     with pytest.raises(StoredSchedulesError, match="entry 1 is 7; it must be an object"):
         chosen_schedule(with_entries(plain, 7), SPECIAL)
-    with pytest.raises(StoredSchedulesError, match="entry 2 is for the same kernel as entry 1"):
-        chosen_schedule(
-            with_entries(plain, entry(plain, dtype="bfloat16"), entry(plain, dtype="bfloat16")), SPECIAL
-        )
+    for dtype in ("bfloat16", "float16"):  # of another kernel, and of the one that is asked for
+        twice = (entry(plain, dtype=dtype), entry(plain, dtype=dtype))
+        with pytest.raises(StoredSchedulesError, match="entry 2 is for the same kernel as entry 1"):
+            chosen_schedule(with_entries(plain, *twice), SPECIAL)
     file.write_text("{")
     with pytest.raises(StoredSchedulesError, match=f"{file.name}: cannot be read"):
         chosen_schedule(plain, SPECIAL)

@@ -31,10 +31,20 @@ struct ValueLayout {
 };
 }  // namespace values
 
+constexpr int64_t kTenths = 10;  // the work of the busiest core without splits, in its tenths
+// tenths that splits which even out the cores leave it, at most
+constexpr int64_t kTenthsWithSplits = 9;
+constexpr int64_t kTilesOfEvenSplit = 2;  // score tiles of such a split, at least
+// lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
+constexpr int64_t kStatisticLanes = 8;
+constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
+constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
+constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
+
 // The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
-    int64_t headSize = 0;  // head size, D
+    int64_t D = 0;  // head size, D
     int64_t attnMaskGiven = 0;  // whether attn_mask is passed
     int64_t pseShiftGiven = 0;  // whether pse_shift is passed
     int64_t quantScale2Given = 0;  // whether quant_scale2 is passed
@@ -48,10 +58,9 @@ struct Problem {
     int64_t kvN = 0;  // size kvN of the contract
     int64_t N = 0;  // size N of the contract
     int64_t B = 0;  // size B of the contract
-    int64_t cores = 0;  // cube cores of the device
     int64_t S = 0;  // size S of the contract
+    int64_t cores = 0;  // cube cores of the device
     float scale_value = 0;  // parameter scale_value
-    int64_t D = 0;  // size D of the contract
     int64_t keyLayout = 0;  // index of the layout of key
     int64_t valueLayout = 0;  // index of the layout of value
     int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
@@ -77,7 +86,6 @@ inline IncreFlashAttentionTiling OneBlock()
 // The differences between the launches of kernels. A form selects one of several expressions of a
 // field.
 struct Kernel {
-    IncreFlashAttentionTilingKey key;
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedHeadSize;  // head size this kernel is specialized on, padded to 16
@@ -98,19 +106,22 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
+    const int64_t keyTiles = CeilDiv(problem.S, kernel.tileKeys);  // score tiles of a row, at most
+    const int64_t tasksOfCore = CeilDiv(tiling.tasks, problem.cores);  // tasks of the busiest core
+    // items of the busiest core if each task has 3 splits
+    const int64_t thirdsOfCore = CeilDiv(tiling.tasks * 3, problem.cores);
+    // items of the busiest core if each task has 2 splits
+    const int64_t halvesOfCore = CeilDiv(tiling.tasks * 2, problem.cores);
     tiling.splits =
         tiling.tasks > problem.cores
-            ? (CeilDiv(tiling.tasks * 3, problem.cores) * 10
-                <= CeilDiv(tiling.tasks, problem.cores) * 3 * 9
-                && CeilDiv(problem.S, kernel.tileKeys) >= 6
+            ? (thirdsOfCore * kTenths <= tasksOfCore * 3 * kTenthsWithSplits
+                && keyTiles >= kTilesOfEvenSplit * 3
                 ? 3
-                : (CeilDiv(tiling.tasks * 2, problem.cores) * 10
-                    <= CeilDiv(tiling.tasks, problem.cores) * 2 * 9
-                    && CeilDiv(problem.S, kernel.tileKeys) >= 4
+                : (halvesOfCore * kTenths <= tasksOfCore * 2 * kTenthsWithSplits
+                    && keyTiles >= kTilesOfEvenSplit * 2
                     ? 2
                     : 1))
-            : MaxOf(1,
-                MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, kernel.tileKeys)));
+            : MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -118,6 +129,8 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.headDim = problem.D;
     tiling.attentionOutStrideB = problem.N * problem.D;
     tiling.attentionOutStrideN = problem.D;
+    // rows of all key splits, 0 without any
+    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
     tiling.queryHeads = problem.N;
     tiling.keyStrideT =
         problem.keyLayout == values::KeyLayout::kBsh ? problem.kvN * problem.D : problem.D;
@@ -143,29 +156,33 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.partialMaxOffset = 0;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
+            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.partialOutOffset =
         tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
+            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.scoreRingOffset =
         tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1
-                ? tiling.splits * tiling.rowTotal
-                : 0) * kernel.paddedHeadSize * 4,
-                512);
-    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
+            + RoundUp(partialRows * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.scoreRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+            kWorkspaceAlignment);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
+    tiling.probRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
+            kWorkspaceAlignment);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * 4, 512);
+    tiling.outRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * kBytesOfFloat32,
+            kWorkspaceAlignment);
     tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     return tiling;
 }
 
-// A launch of a kernel. `waits`: its blocks wait for each other.
-inline Plan PlanOf(const Kernel &kernel, const IncreFlashAttentionTiling &tiling, bool waits)
+// A launch of the kernel with this tiling key. `waits`: its blocks wait for each other.
+inline Plan PlanOf(IncreFlashAttentionTilingKey key, const IncreFlashAttentionTiling &tiling,
+    bool waits)
 {
-    Plan plan{static_cast<uint64_t>(kernel.key), waits ? kBatchMode : 0, tiling};
+    Plan plan{static_cast<uint64_t>(key), waits ? kBatchMode : 0, tiling};
     plan.tiling.key = plan.key;
     return plan;
 }
@@ -175,9 +192,9 @@ inline Plan PlanOf(const Kernel &kernel, const IncreFlashAttentionTiling &tiling
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     using Key = IncreFlashAttentionTilingKey;
-    // incre_flash_attention_float16_d64_attn_mask
+    // incre_flash_attention_d64_attn_mask: float16
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 48 && problem.headSize <= 64 &&
+        problem.D > 48 && problem.D <= 64 &&
         problem.attnMaskGiven != 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
@@ -188,10 +205,10 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d64_attn_mask;
         constexpr Kernel kernel{
-            Key::kFloat16D64AttnMask, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+        const Key key = Key::kFloat16D64AttnMask;
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.splits > 1);
     }
     return Plan{};
 }

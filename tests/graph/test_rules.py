@@ -15,6 +15,7 @@ from attndsl.graph.nodes import (
     Choose,
     Dense,
     Dequantize,
+    EarlierPartial,
     Elementwise,
     GroupSum,
     IndexCondition,
@@ -61,7 +62,9 @@ values = Dense(axes=value.axes, tensor=value, length=lengths)
 scores = Scores(query=query, keys=keys)
 b, j = Symbol("b"), Symbol("j")
 PRESENT = frozenset(["query", "key", "value", "mask", "bias", "lengths", "table", "pages", "scale"])
-PRESENT |= {"channel", "one", "cache"}
+PRESENT |= {"channel", "one", "cache", "earlier", "earlier_lse"}
+earlier_rows = Input(name="earlier", axes=OUT, dtypes=("float32",))
+earlier_lse = Input(name="earlier_lse", axes=OUT[:-1], dtypes=("float32",))
 
 
 def graph(node, axes=None):
@@ -72,6 +75,14 @@ def graph(node, axes=None):
 
 def scored(modified):
     return WeightedSum(weights=Softmax(scores=modified), values=values)
+
+
+def earlier(rows=earlier_rows, lse=earlier_lse):
+    return EarlierPartial(out=rows, lse=lse, axes=rows.axes)
+
+
+def merged(*more):
+    return LogSumExpMerge(parts=(scored(scores), *more))
 
 
 def paged(**changes):
@@ -203,6 +214,14 @@ CASES = {
         graph(LogSumExpMerge(parts=(scored(scores), WeightedSum(weights=scores, values=values)))),
         graph(LogSumExpMerge(parts=(scored(scores), scored(scores)))),
     ),
+    "earlier_partials_have_rows": (
+        graph(merged(earlier(replace(earlier_rows, axes=query.axes)))),
+        graph(merged(earlier())),
+    ),
+    "earlier_partials_have_a_log_sum_exp": (
+        graph(merged(earlier(lse=replace(earlier_lse, dtypes=("float16",))))),
+        graph(merged(earlier(replace(earlier_rows, dtypes=("float16",))))),
+    ),
     "tables_are_integers": (graph(paged(table=replace(table, dtypes=("float16",)))), graph(paged())),
     "lengths_are_per_row": (
         graph(paged(length=replace(lengths, dtypes=("float32",)))),
@@ -304,6 +323,38 @@ def test_the_near_twin_passes(name):
     _, twin = CASES[name]
     assert [str(finding) for finding in findings(twin)] == []
     assert verify(twin) is twin
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ((earlier_rows,), r"'earlier' is a part without its log-sum-exp; write \(earlier, lse\)"),
+        ((earlier(),), "one part is a softmax times value rows"),
+        (
+            (
+                scored(scores),
+                earlier(replace(earlier_rows, axes=("S", "N", "E")), replace(earlier_lse, axes=("S", "N"))),
+            ),
+            "have no rows in common",
+        ),
+        ((scored(scores), scores), r"or an earlier partial \(out, lse\), not Scores"),
+    ],
+)
+def test_what_is_no_part_of_a_merge_is_told_what_is(parts, words):
+    with pytest.raises(GraphError, match=words):
+        verify(graph(LogSumExpMerge(parts=parts, axes=OUT)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"axes": ("B", "N")}, r"of rows \(B, N, Q, E\) has the axes \(B, N, Q\), not \(B, N\)"),
+        ({"dtypes": ("float16",)}, 'is float32, not float16: declare it with dtype="float32"'),
+    ],
+)
+def test_a_log_sum_exp_is_an_fp32_number_of_each_row(changes, words):
+    with pytest.raises(GraphError, match=words):
+        verify(graph(merged(earlier(lse=replace(earlier_lse, **changes)))))
 
 
 @pytest.mark.parametrize(("size", "legal"), [("size", True), ("other", False)])

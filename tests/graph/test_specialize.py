@@ -112,6 +112,28 @@ def test_the_text_names_every_node_with_its_spec_line():
     assert "value=-1e+12" in replaced and "(B, N, Q, T)" in replaced
 
 
+def test_a_merge_does_without_earlier_partials_and_not_without_attention():
+    op = Operator("merged")
+    B, N, T, D = op.dims("B N T D")
+    op.axes(B=B, N=N, K=N, Q=1, T=T, D=D, E=D)
+    q = op.input("q", "B N 1 D", dtype="float16", axes="B N Q D")
+    k, other = (
+        op.input(name, "B N T D", dtype="float16", axes="B K T D", optional=name == "other")
+        for name in ("k", "other")
+    )
+    v = op.input("v", "B N T D", dtype="float16", axes="B K T E")
+    out = op.input("out", "B N 1 D", dtype="float16", axes="B N Q E", optional=True)
+    lse = op.input("lse", "B N 1", dtype="float32", axes="B N Q", optional=True)
+    parts = [attend.softmax(attend.scores(q, attend.rows(each))) @ v for each in (k, other)]
+    op.output("merged", attend.merge(parts[0], (out, lse), parts[1]), like=q)
+    both = op.graph(frozenset({"other", "out", "lse"})).outputs[0].source
+    alone = op.graph(frozenset({"other"})).outputs[0].source
+    kinds = [[type(part).__name__ for part in merge.parts] for merge in (both, alone)]
+    assert kinds == [["WeightedSum", "EarlierPartial", "WeightedSum"], ["WeightedSum"] * 2]
+    with pytest.raises(IncompleteSpecError, match="cannot compute"):
+        op.graph(frozenset({"out", "lse"}))
+
+
 def test_an_output_that_needs_an_absent_input_is_an_error_of_the_spec():
     op = Operator("broken")
     B, N, T, D = op.dims("B N T D")

@@ -108,6 +108,7 @@ def signature(
     extents |= {"E": extents["D"], "Q": Const(1) if positions is None else positions}
     inputs = {node.name: node for node in output.walk() if isinstance(node, nodes.Input)}
     parameters = [_argument(node, dtype) for node in inputs.values()]
+    own = output.dtype if output.dtype == "float32" else dtype
     stored = {name: node.axes for name, node in inputs.items()} | {output.name: output.axes}
     return KernelSignature(
         name="small",
@@ -117,7 +118,7 @@ def signature(
         padded_value_size=64,
         present=frozenset(inputs),
         extents=extents,
-        parameters=(*parameters, GlobalTensor(name=output.name, dtype=dtype, role="output")),
+        parameters=(*parameters, GlobalTensor(name=output.name, dtype=own, role="output")),
         layouts={name: _layout(name, axes, extents) for name, axes in stored.items()},
         one_for_all=frozenset(),
         float_params=frozenset(),

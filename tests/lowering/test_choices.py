@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from attndsl.api import ops
 from attndsl.base.errors import UserError
 from attndsl.base.package_files import specs_dir
-from attndsl.cli.profile import call_of_shape
 from attndsl.compiler.compile import compile_operator, rows_of_a_task
 from attndsl.compiler.prepare_launch import launch_of, prepare, specialization_of
 from attndsl.execute import execute
@@ -44,6 +43,7 @@ from attndsl.spec.operator.loader import load, load_file
 from attndsl.target import MemorySpace
 from attndsl.tile.statements import Let, Pipelined
 from attndsl.tile_interpreter import run as tile
+from attndsl.verify.cases.shaped_call import call_of_shape
 from tests.support.authored import call_of, with_schedule
 from tests.support.devices import ARCHITECTURE, DEVICE
 from tests.support.specials import compiled
@@ -61,7 +61,8 @@ LEGAL = {
 
 WORDS = {
     "task_rows": ("even", "most"), "pipeline": ("auto", "continuous", "drained"),
-    "item_order": ("splits", "tasks"), "split_kv": ("auto", "idle", "even"), "cores": ("auto",),
+    "item_order": ("auto", "splits", "tasks", "longest"), "split_kv": ("auto", "idle", "even"),
+    "cores": ("auto",),
     "value_n": ("auto",), "query_slots": ("auto",), "value_slots": ("auto",),
 }  # fmt: skip
 
@@ -114,7 +115,7 @@ def test_words_are_kept():
     ("name", "value", "nearest"),
     [
         ("pipeline", "drain", "drained"),
-        ("item_order", 1, "splits"),
+        ("item_order", 1, "auto"),
         ("task_rows", "mostly", "most"),
         ("split_kv", "Idle", "idle"),
     ],
@@ -196,7 +197,7 @@ CHOICES = st.fixed_dictionaries(
         "base_k": st.sampled_from([16, 48, 128]), "slots": st.sampled_from([1, 2]),
         "max_rows": st.sampled_from([64, 96]), "split_kv": st.sampled_from([1, 2, 7]),
         "cores": st.sampled_from([1, 5]), "pipeline": st.sampled_from(["continuous", "drained"]),
-        "item_order": st.sampled_from(["splits", "tasks"]), "value_n": st.sampled_from([16, 64]),
+        "item_order": st.sampled_from(["splits", "tasks", "longest"]), "value_n": st.sampled_from([16, 64]),
         "query_slots": st.sampled_from([1, 2]), "value_slots": st.sampled_from([1, 2]),
     },
 )  # fmt: skip
@@ -255,11 +256,13 @@ def test_generated_kernels_of_other_schedules_have_no_finding(choices, tmp_path)
 @pytest.mark.parametrize("features", [frozenset(), BOTH], ids=["plain", "both"])
 @pytest.mark.parametrize("padded_size", [16, 256, 448, 512])
 def test_every_head_size_compiles(padded_size, features):
-    """The largest ones with every feature need smaller tiles than the default."""
+    """The largest ones with every feature need fewer rows a step and a task, and fewer slots."""
     schedule = compiled(padded_size, "float16", *sorted(features)).schedule
     assert schedule.tile_k % 64 == 0
     if padded_size == 512 and features:
-        assert schedule.tile_k < Schedule().tile_k
+        plain = Schedule()
+        assert schedule.rows < plain.rows and schedule.result_slots < plain.result_slots
+        assert schedule.max_rows < plain.max_rows and schedule.tile_k <= plain.tile_k
     if padded_size <= 256:
         assert schedule.tile_k == Schedule().tile_k
 
@@ -267,13 +270,17 @@ def test_every_head_size_compiles(padded_size, features):
 def test_only_what_is_left_open_shrinks():
     schedule, seen = Schedule(max_rows=128), []
     while schedule is not None:
-        seen.append((schedule.rows, schedule.tile_k, schedule.slots, schedule.max_rows))
+        found = (schedule.rows, schedule.tile_k, schedule.slots, schedule.max_rows, schedule.result_slots)
+        seen.append(found)
         schedule = smaller(schedule, {}, ARCHITECTURE)
-    assert seen[:3] == [(16, 512, 2, 128), (8, 512, 2, 128), (8, 512, 2, 64)]
+    results_first = [(16, 512, 2, 128, 2), (16, 512, 2, 128, 1), (8, 512, 2, 128, 2), (8, 512, 2, 128, 1)]
+    assert seen[:5] == [*results_first, (8, 512, 2, 64, 1)]
+    seen = [each[:4] for each in seen[2:]]
     assert smaller(Schedule(max_rows=256), {}, ARCHITECTURE) == Schedule(max_rows=128)
     assert seen[3:6] == [(8, 256, 2, 64), (8, 128, 2, 64), (8, 128, 1, 64)]
     assert seen[6:] == [(8, 64, 1, 64), (8, 64, 1, 32), (8, 64, 1, 16)]
-    few = Schedule(rows=8, max_rows=64)
+    assert smaller(Schedule(), {"result_slots": 2}, ARCHITECTURE) == Schedule(rows=8)
+    few = Schedule(rows=8, max_rows=64, result_slots=1)
     single = replace(few, slots=1, result_slots=1)
     assert smaller(few, {"tile_k": 512}, ARCHITECTURE) == single
     kept = smaller(few, {"tile_k": 512, "result_slots": 2}, ARCHITECTURE)
@@ -354,7 +361,7 @@ def test_rows_of_a_step_divide_the_rows_that_an_author_states():
 
 
 def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
-    choices = {"tile_k": 1984, "slots": 2, "max_rows": 64, "rows": 8}
+    choices = {"tile_k": 1984, "slots": 2, "max_rows": 64, "rows": 8, "result_slots": 2}
     operator = with_schedule(tmp_path, **choices)
     with pytest.raises(DoesNotFit) as caught:
         compile_operator(operator, special())

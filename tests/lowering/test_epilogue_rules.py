@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,26 @@ def test_rows_are_rounded_and_stored() -> None:
         f"V     result[chunk * paddedHeadSize] = Cast({ROWS}) float16 CAST_RINT",
         f"{STORE}[chunk x headDim pitch paddedHeadSize]",
     ]
+
+
+@pytest.mark.parametrize(("max_rows", "place"), [(128, "result"), (256, "partial")])
+def test_fp32_rows_leave_as_they_are(max_rows: int, place: str) -> None:
+    """Two bands of rows leave no room for a buffer of their own."""
+    output = replace(attention(PADDED), dtype="float32")
+    found = printed(context(output, positions=Symbol("Q"), max_rows=max_rows))
+    assert found[:2] == [
+        f"with {place} (UB x2):",
+        f"V     {place}[chunk * paddedHeadSize] = Adds({ROWS}, 0)",
+    ]
+    stores = [line for line in found if line.startswith("MTE3")]
+    assert stores and all(f"<- {place}[" in line for line in stores)
+
+
+def test_padded_positions_of_fp32_results_are_filled_without_a_conversion() -> None:
+    output = replace(attention(PADDED, epilogue=(EXISTING,)), dtype="float32")
+    found = lines(zero_padding(context(output, positions=Symbol("Q"))))
+    assert found[1].startswith("V     zeroRows[") and "Duplicate" in found[1]
+    assert not [line for line in found if "Cast" in line or "zeroWide" in line]
 
 
 def test_a_factor_of_each_head_is_read_row_by_row() -> None:
@@ -184,7 +205,7 @@ def test_a_divisor_of_each_head_is_spread_over_its_row() -> None:
     [
         (
             elementwise("add", tensor("x", ("E",), "float32")),
-            r"differs along \['E'\].*results take functions",
+            r"differs along E .*results take functions",
         ),
         (elementwise("add", tensor("x", ("N",), "float16")), "x of dtype float16, read as scalars"),
         (lambda s: elementwise("multiply", s)(s), "'multiply' of the result by a function of itself"),

@@ -109,3 +109,15 @@ def test_a_task_reads_each_length_once() -> None:
     joint = prepare(call).compiled.joint
     told = [str(read) for each in joint.statements() for expr in expressions(each) for read in loads(expr)]
     assert told.count("seqLen[batch]") == told.count("kvSeqLen[batch]") == 1
+
+
+def test_a_sum_that_has_a_name_is_not_computed_again() -> None:
+    before = Fold("sum", Load("lengths", Symbol("i")), "i", B, "RowsBefore")
+    found = named(let("first", before), let("start", select(N == 1, 0, before)), rows(let("x", before + 1)))
+    assert found[1:] == ["start = 0 if n == 1 else first", "x = first + 1"]
+
+
+def test_a_sum_up_to_another_row_is_another() -> None:
+    one, other = (Fold("sum", Load("lengths", Symbol("i")), "i", end, "RowsBefore") for end in (B, B + 1))
+    found = named(let("first", one), let("next", other), rows(let("x", one), var="b"))
+    assert [line.partition(" = ")[2] for line in found] == [str(one), str(other), str(one)]

@@ -24,7 +24,7 @@ from attndsl.spec import attend, Operator
 op = Operator("some_attention", summary="A variant.")
 B, N, KN, T, D = op.dims("B N KN T D")
 {extra}
-op.axes(B=B, N=N, K=KN, Q={queries}, T=T, D=D, E={value_size}, L=8)
+op.axes(B=B, N=N, K=KN, Q={queries}, T=T, D=D, E={value_size}, L={copies})
 query = op.input("query", "B N {query_dim} D", dtype={io}, axes="B N Q D")
 key = op.input("key", "{key}", dtype={key_dtype}, axes="B K T D")
 value = op.input("value", "B KN T {value_letter}", dtype=query, axes="B K T E")
@@ -46,6 +46,7 @@ PLAIN = {
     "key": "B KN T D",
     "key_dtype": "query",
     "value_size": "D",
+    "copies": "8",
     "value_letter": "D",
     "bias": "B N 1 T",
     "bias_axes": "B N Q T",
@@ -77,6 +78,21 @@ REFUSED = {
         {"more": 'op.output("peaks", p.row_max.repeated(), like=query, layouts="B N 1 8")'},
         r"'peaks' of row statistics in the dtype of 'query' \(write dtype=\"float32\"\)",
     ),
+    "copies_of_statistics_fill_a_block": (
+        {
+            "copies": "4",
+            "more": 'op.output("peaks", p.row_max.repeated(), like=query, layouts="B N 1 4",'
+            ' dtype="float32")',
+        },
+        r"'peaks' of other than 8 copies \(leave \.repeated\(\) out",
+    ),
+    "statistics_have_no_padding": (
+        {
+            "result": "out.replace(attend.condition(attend.QUERY >= 1), 0.0)",
+            "more": 'op.output("peaks", p.row_max, like=query, layouts="B N 1", dtype="float32")',
+        },
+        "'peaks' of row statistics where positions are padded",
+    ),
     "selections_sum_windows_over_groups": (
         {
             "extra": "op.dims('J')\nop.axes(J=4, X=2)",
@@ -97,7 +113,14 @@ REFUSED = {
         "key, one tensor or a list, without attend.when",
     ),
     "tensors_have_the_io_dtype": ({"key_dtype": '"bfloat16"'}, "key of a dtype of its own"),
-    "output_follows_the_query": ({"output": ', dtype="float32"'}, "of dtype float32"),
+    "integers_stand_for_numbers": (
+        {"key_dtype": '"int8"'},
+        r"key of dtype int8 beside queries of float16 .*; write attend\.dequantize\(key, scale\)",
+    ),
+    "results_have_the_io_dtype_or_fp32": (
+        {"output": ', dtype="bfloat16"'},
+        r"of dtype bfloat16 \(leave dtype out for that of 'query', or write dtype=\"float32\"\)",
+    ),
 }
 
 
@@ -132,6 +155,7 @@ REFUSED_ELSEWHERE = (
     "tensors_of_a_list_tell_their_rows",  # test_lists.py
     "integers_are_multiplied_in_fp16",  # test_dequantized_rows.py
     "sinks_reach_all_rows",  # test_sinks.py
+    "earlier_partials_meet_all_rows",  # test_earlier_partials.py
     "offsets_need_row_sums",  # test_softmax_off.py
 )
 
@@ -148,6 +172,13 @@ def test_rule_refuses_and_names_the_line(tmp_path: Path, rule: str) -> None:
     with pytest.raises(NotLowered, match=words) as caught:
         compile_(operator(tmp_path, **changes), dtypes.get(rule, "float16"))
     assert "some_attention.py:" in str(caught.value)
+
+
+@pytest.mark.parametrize("result", ["out", 'out.cast("float32")'])
+def test_results_may_stay_fp32(tmp_path: Path, result: str) -> None:
+    """``results_have_the_io_dtype_or_fp32``: said of the output, or of its value."""
+    said = ', dtype="float32"' if result == "out" else ""
+    compile_(operator(tmp_path, output=said, result=result))
 
 
 def test_every_rule_is_tested() -> None:
@@ -303,9 +334,11 @@ def test_a_modifier_without_a_rule_is_refused(tmp_path: Path) -> None:
         compile_(operator(tmp_path, modified='s.cast("float16") + bias'))
 
 
-def test_a_result_without_a_rule_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotLowered, match=r"some_attention\.py:.*a result rounded to float32 on the way"):
-        compile_(operator(tmp_path, result='out.cast("float32")'))
+@pytest.mark.parametrize("output", ["", ', dtype="float32"'])
+def test_a_result_without_a_rule_is_refused(tmp_path: Path, output: str) -> None:
+    """Rows are rounded once, when they are stored."""
+    with pytest.raises(NotLowered, match=r"some_attention\.py:.*a result rounded to bfloat16 on the way"):
+        compile_(operator(tmp_path, result='attend.tanh(out.cast("bfloat16"))', output=output))
 
 
 def test_a_bias_without_a_head_axis_is_refused(tmp_path: Path) -> None:

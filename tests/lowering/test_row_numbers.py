@@ -44,6 +44,15 @@ def test_statistics_of_packed_rows_leave_one_by_one(tmp_path: Path, backend: str
     np.testing.assert_allclose(lse[8:], top[8:] + np.log(total[8:]), rtol=1e-6)
 
 
+@pytest.mark.parametrize("backend", ["tile", "emulator"])
+def test_eight_rows_without_keys_say_nothing_of_the_next_eight(tmp_path: Path, backend: str) -> None:
+    """Rows of a vector step go by eights: those of the first two positions, of four heads, see no key."""
+    hidden = PACKED.replace("softmax(s)", "softmax(s.where(j + 2 <= i))")
+    op = packed_spec(tmp_path, hidden, OUT, number("p.lse", layout="T1 N"), schedule="tile_k=128, rows=16")
+    _, lse = check(op, backend, **packed_call([12], [12], k=1))
+    assert (lse[:2] == -np.inf).all() and np.isfinite(lse[2:]).all()
+
+
 @pytest.mark.parametrize("splits", [1, 3])
 @pytest.mark.parametrize("backend", ["tile", "emulator"])
 def test_rows_whose_keys_are_all_hidden(tmp_path: Path, backend: str, splits: int) -> None:

@@ -17,7 +17,7 @@ from attndsl.lowering.rows.grouped_rows import GroupedRows
 from attndsl.lowering.rows.positioned_rows import PackedTokens, PaddedRows
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import MemorySpace
-from attndsl.tile.statements import Let, Note, Statement
+from attndsl.tile.statements import For, Let, Note, Statement
 
 from .builders import (
     DECODING,
@@ -145,14 +145,16 @@ def test_decoding_rows_reach_l1_in_one_copy() -> None:
     assert "query[batch * queryStrideB + firstHead * queryStrideN" in copy
 
 
-def test_positions_of_one_head_reach_l1_in_one_copy_others_one_by_one() -> None:
+def test_positions_reach_l1_in_one_copy_unless_they_are_too_far_apart() -> None:
     c = packed()
     target = c.buffer("queryL1", MemorySpace.L1, "float16", 64 * 64, "")
     found = lines(c.rows.load_query(c, target))
     assert found[0] == "if heads == 1 and queryStrideS <= 65535:"
     assert "queries x headDim pitch queryStrideS" in found[1]
-    assert found[2:4] == ["else:", "for position in 0..queries:"]
-    assert "(firstToken + firstQuery + position) * queryStrideS" in found[4]
+    assert found[2:4] == ["else:", "if queryStrideS <= 65535:"]
+    assert "queries times pitch queryStrideS" in found[4] and "heads x headDim pitch queryStrideN" in found[4]
+    assert found[5:7] == ["else:", "for position in 0..queries:"]
+    assert "(firstToken + firstQuery + position) * queryStrideS" in found[7]
 
 
 def test_scaled_queries_are_read_where_the_factor_is_not_one() -> None:
@@ -202,6 +204,59 @@ def test_runs_are_as_long_as_neighbours_are_stored_evenly() -> None:
     assert found[-1] == "# rows 1 along N"
     assert "if heads == 1:" not in lines(packed().rows.each_run(note, spread=False))
     assert lines(grouped().rows.each_run(note))[-1] == "# rows 1 along N"
+
+
+class Stored:
+    """What a step's runs of stored rows come to, of a task of so many heads."""
+
+    def __init__(self, made: Context, heads: int, begin: int, step: int, rows: int) -> None:
+        self.env = {"heads": heads, "rowBegin": begin, "r0": step, "chunk": rows, "rows": step + rows}
+        self.env |= {"firstHead": 0, "firstQuery": 0}
+        self.found: list[tuple[int, int]] = []
+        self.pitches: set[str] = set()
+        for each in made.rows.length_of_stored_runs():
+            self.run(each)
+        self.run(made.rows.each_stored_run(self.note))
+
+    def note(self, run: RowRun) -> Statement:
+        self.made = run
+        return Note(text="stored")
+
+    def run(self, tree: Statement) -> None:
+        if isinstance(tree, Let):
+            self.env[tree.symbol.name] = tree.value.evaluate(self.env)
+        elif isinstance(tree, For):
+            for number in range(tree.begin.evaluate(self.env), tree.end.evaluate(self.env)):
+                self.env[tree.var.name] = number
+                self.run(tree.body)
+        elif isinstance(tree, Note) and tree.text == "stored":
+            self.store()
+        else:
+            for child in tree.children():
+                self.run(child)
+
+    def store(self) -> None:
+        first, count = (int(each.evaluate(self.env)) for each in (self.made.row, self.made.rows))
+        along = self.made.pitch(Symbol).evaluate(
+            {"S": "positions", "Q": "positions", "N": "heads"} | self.env
+        )
+        head, query = self.env["head"], self.env["queryIndex"]
+        self.pitches.add(along)
+        for number in range(count):
+            at = (head, query + number) if along == "positions" else (head + number, query)
+            assert len(self.found) == first + number
+            self.found.append(at)
+
+
+@pytest.mark.parametrize("make", [packed, padded], ids=["packed", "padded"])
+@pytest.mark.parametrize("heads", [1, 2, 3, 8, 40])
+def test_runs_of_stored_rows_cover_a_step(make: Any, heads: int) -> None:
+    """Row r of a task is head r % heads at position r // heads, wherever the step begins."""
+    for begin, step, rows in ((0, 0, 16), (5, 16, 16), (32, 0, 7), (24, 16, 1)):
+        stored = Stored(make(), heads, begin, step, rows)
+        first = begin + step
+        assert stored.found == [(row % heads, row // heads) for row in range(first, first + rows)]
+        assert stored.pitches == {"positions" if heads == 1 else "heads"}
 
 
 def test_a_tensor_without_the_axis_of_runs_does_not_spread() -> None:

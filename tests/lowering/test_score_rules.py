@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from attndsl.expr import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Symbol, maximum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier, share_loads_across_attentions
@@ -98,7 +98,10 @@ def test_a_tensor_of_positions_is_loaded_run_by_run() -> None:
 
 
 def test_a_tensor_without_heads_is_refused() -> None:
-    with pytest.raises(NotLowered, match="bias, which has no query heads"):
+    with pytest.raises(
+        NotLowered,
+        match=r"bias, a tensor by key without query heads, .*bias\.at\(b, j\) reads it at each key",
+    ):
         modified(elementwise("add", tensor("bias", ("B", "T"))))
 
 
@@ -120,6 +123,26 @@ def test_arithmetic_of_the_key_index_starts_from_the_numbers_of_the_lanes() -> N
     found = lines(made.apply(c))
     assert "Adds(keyNumbers[round_up(keys, 64)], 0 - queryIndex)" in found[3]
     assert found[-1] == f"V     {SPAN} = Add({SPAN}, operandWide[span])"
+
+
+def test_steps_of_key_arithmetic_are_loops_of_their_own_or_one_instruction() -> None:
+    """No row waits for another; a step by what all rows have takes them all at once."""
+    c, made = modified(elementwise("add", distance(maximum(i - j, 0))), query=PADDED)
+    steps = [line for line in lines(made.apply(c)) if line.startswith(("for row", "V "))]
+    assert [line.split(" = ")[-1].split("(")[0] for line in steps] == [
+        "for row in 0..chunk:", "Muls", "for row in 0..chunk:", "Adds", "Maxs", "Add",
+    ]  # fmt: skip
+    assert "V     operandWide[span] = Maxs(operandWide[span], 0)" in steps
+
+
+def test_a_factor_of_the_call_takes_no_instruction_where_it_is_1() -> None:
+    mask = tensor("mask", ("B", "N", "T"))
+    scaled = nodes.Elementwise(op="multiply", inputs=(mask, NUMBER), axes=mask.axes)
+    c, made = modified(elementwise("add", scaled))
+    found = lines(made.apply(c))
+    assert found[1:3] == ["if c != 1:", "V     maskWide[span] = Muls(maskWide[span], c)"]
+    c, made = modified(elementwise("multiply", NUMBER))  # scores themselves are seldom scaled by 1
+    assert len(lines(made.apply(c))) == 1
 
 
 @pytest.mark.parametrize("value", [j * j, j // 2])
@@ -154,7 +177,7 @@ def test_a_mask_on_one_of_two_functions_is_refused() -> None:
 
 def test_a_node_without_a_rule_is_refused() -> None:
     c, _ = modified(elementwise("exp"))
-    with pytest.raises(NotLowered, match="Softmax"):
+    with pytest.raises(NotLowered, match=r"acts on the probabilities of attend\.softmax"):
         lower_modifier(c, nodes.Softmax(scores=tensor("x", ("T",))))
 
 

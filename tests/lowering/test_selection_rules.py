@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,8 +14,15 @@ from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.schedule_options import Schedule
-from attndsl.lowering.selection import block_scores, block_selection, selection_buffers, top_blocks
+from attndsl.lowering.selection import (
+    block_scores,
+    block_selection,
+    head_sums,
+    selection_buffers,
+    top_blocks,
+)
 from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.statements import Let, Statement, seq
 from tests.support.devices import DEVICE
 
 from .builders import PACKED, attention, lines, signature, tensor
@@ -55,53 +63,106 @@ def test_each_lane_has_the_bytes_to_the_first_key_of_its_block() -> None:
     of_position = f"position * {lanes} + {lanes}"
     assert lines(block_scores.number_lanes(selecting(4, 2))) == [
         "V     blockNumber[blockLanes] = 0 + lane numbers",
-        "V     laneBlock[blockLanes] = Duplicate(0)",
+        "V     laneNumber[blockLanes] = Duplicate(0)",
         "V     laneOffset[blockLanes] = Duplicate(0)",
         f"for position in 0..blockLanes // {lanes}:",
-        f"V     laneBlock[{of_position}] = Adds(blockNumber[{lanes}], 0)",
+        f"V     laneNumber[{of_position}] = Cast(blockNumber[{lanes}]) float32 CAST_RINT",
         f"V     laneOffset[{of_position}] = Muls(blockNumber[{lanes}], 16)",
         f"V     laneOffset[{of_position}] = Mins(laneOffset[{of_position}], (tileKeys - 1) * 4)",
         f"V     laneOffset[{of_position}] = Adds(laneOffset[{of_position}], position * (windowRow * 4))",
-        "V     laneNumber[blockLanes] = Cast(laneBlock[blockLanes]) float32 CAST_RINT",
     ]
 
 
 def test_the_last_keys_of_a_tile_stay_in_front_of_the_next() -> None:
     assert lines(block_scores.next_window(selecting(4, 2))) == [
         "for position in 0..corePositions:",
-        "V     window[position * windowRow + windowBefore] = "
-        "DataCopy(window[position * windowRow + tileKeys + windowBefore])",
-        "V     window[position * windowRow + windowBefore + tileKeys] = Duplicate(0)",
+        "V     window[position * windowRow + windowLead - windowBefore + windowBefore] = "
+        "DataCopy(window[position * windowRow + windowLead + tileKeys - windowBefore + windowBefore])",
+        "V     window[position * windowRow + windowLead + tileKeys] = Duplicate(0)",
     ]
 
 
 @pytest.mark.parametrize(
-    ("counts", "last", "before", "row"),
+    ("counts", "last", "before", "row", "tile_k"),
     [
-        ((4, 2), 7, 8, 8 + 128 + 8),
-        ((9, 2), 7, 16, 16 + 128 + 8),
-        ((1,), 0, 8, 8 + 128 + 8),
-        ((4, 2), 20, 8, 8 + 128 + 24),
+        ((4, 2), 7, 8, 8 + 128 + 16, 128),
+        ((9, 2), 7, 16, 16 + 128 + 16, 128),
+        ((1,), 0, 8, 8 + 128 + 8, 128),
+        ((4, 2), 20, 8, 8 + 128 + 24, 128),
+        ((9, 2), 7, 16, 512 + 128, 512),  # 128 lanes are a row of banks
     ],
 )
 def test_rows_have_room_for_what_windows_read_around_a_tile(
-    counts: tuple[int, ...], last: int, before: int, row: int
+    counts: tuple[int, ...], last: int, before: int, row: int, tile_k: int
 ) -> None:
-    c = selecting(*counts, last=last)
+    c = selecting(*counts, last=last, tile_k=tile_k)
+    lead = before if tile_k == 128 else 128
     assert int(selection_buffers.before(c).value) == before
+    assert int(selection_buffers.lead(c).value) == lead
     assert int(selection_buffers.pitch(c).value) == row
-    assert selection_buffers.selection_buffers(c).window.elements % row == 0
+    assert (selection_buffers.selection_buffers(c).window.elements - lead) % row == 0
 
 
-def test_blocks_of_a_tile_are_those_whose_windows_end_in_it() -> None:
-    """Block j ends at key 4 j + 7: of keys 128 to 255, blocks 31 to 62."""
-    found = lines(block_scores.take_blocks(selecting(4, 2)))
-    assert found[:4] == [
-        "firstBlock := 0 if tile == 0 else ceil_div(firstKey - 7, 4)",
-        "endBlock := min(totalBlocks, ceil_div(max(0, firstKey + tileKeys - 7), 4))",
-        "newBlocks := endBlock - firstBlock",
-        "if newBlocks > 0:",
+def evaluated(statements: Sequence[Statement], scalars: dict[str, int]) -> dict[str, int]:
+    """The scalars after definitions."""
+    for each in statements:
+        assert isinstance(each, Let)
+        scalars = {**scalars, each.symbol.name: each.value.evaluate(scalars)}
+    return scalars
+
+
+def taken_blocks(context: Context, tiles: int, total: int) -> list[tuple[int, int, int]]:
+    """For each tile of an item, with keys or without, the blocks that are taken: tile, first, end."""
+    size = int(context.tile_keys.value)
+    rest = evaluated(block_scores.completed_blocks(context), {"tiles": tiles, "totalBlocks": total})
+    found = []
+    for tile in range(max(tiles, rest["selectionTiles"])):
+        place = {**rest, "tile": tile, "firstKey": tile * size}
+        make = block_scores.tile_blocks if tile < tiles else block_scores.rest_blocks
+        taken = evaluated(make(context), place)
+        found.append((tile, taken["firstBlock"], taken["endBlock"]))
+    return found
+
+
+@pytest.mark.parametrize("tiles", [0, 1, 2, 5])
+@pytest.mark.parametrize(("step", "last"), [(4, 7), (4, 4), (4, 0), (3, 5), (1, 0), (8, 20), (5, -3)])
+def test_every_block_is_taken_once_when_its_window_is_there(step: int, last: int, tiles: int) -> None:
+    """Block j ends at key step * j + last. Keys after the last tile are zeros in the lanes after it."""
+    context = selecting(4, 2, step=step, last=last)
+    size, lanes = int(context.tile_keys.value), -(-int(context.tile_keys.value) // step // 32) * 32
+    after = int(selection_buffers.limits(context).after)
+    for total in (0, 1, tiles * size // step, tiles * size // step + 1, 3 * size):
+        expected = 0
+        for tile, first, end in taken_blocks(context, tiles, total):
+            if end <= first:
+                continue
+            assert first == expected, "blocks follow each other, none twice"
+            assert end - first <= lanes, "a position has a lane for each"
+            readable = (tile + 1) * size + (after if tile + 1 >= tiles else 0)
+            assert step * (end - 1) + last < readable
+            furthest = step * first + last + min(step * (lanes - 1), size - 1)
+            assert furthest < (tile + 1) * size + after, "lanes without a block read on chip, too"
+            expected = end
+        assert expected == total
+
+
+def test_the_only_tile_of_an_item_takes_the_blocks_that_begin_in_it() -> None:
+    """Blocks every 4 keys whose windows end a key later: 32 in a tile of 128, and no tile without keys."""
+    assert taken_blocks(selecting(4, 2, last=4), tiles=1, total=32) == [(0, 0, 32)]
+
+
+def test_probabilities_are_products_with_the_inverse_of_the_sum() -> None:
+    found = lines(seq(*head_sums.add_heads(selecting(4, 2))))
+    inverse = found.index(
+        "V     rowBlocks[rowsPerStep * 16] = Div(lanes[rowsPerStep * 16], rowBlocks[rowsPerStep * 16])"
+    )
+    assert "V     lanes[rowsPerStep * 16] = Duplicate(1)" in found[:inverse]
+    assert found[-2:] == [
+        "for row in 0..chunk:",
+        "V     window[(r0 + row) // heads * windowRow + windowLead + keys] = "
+        "Add(window[(r0 + row) // heads * windowRow + windowLead + keys], score[row * tileKeys + keys])",
     ]
+    assert not any("= Div(score" in each for each in found)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +181,7 @@ def test_a_term_counts_as_often_as_its_windows_meet_it(
     (gather, *added) = found[loop + 1 : loop + (4 if weight else 3)]
     assert gather.startswith("V     blockTerm[usedLanes] = Gather(window[position0 * windowRow + ")
     assert gather.endswith(
-        "bytes (4 * firstBlock + 7 - firstKey - term + windowBefore) * 4 + laneOffset[usedLanes])"
+        "bytes (4 * firstBlock + 7 - firstKey - term + windowLead) * 4 + laneOffset[usedLanes])"
     )
     weighted = [f"V     blockTerm[usedLanes] = Muls(blockTerm[usedLanes], {weight})"] if weight else []
     assert added == [
@@ -130,7 +191,7 @@ def test_a_term_counts_as_often_as_its_windows_meet_it(
 
 
 def test_the_best_begin_with_records_that_every_block_is_better_than() -> None:
-    assert lines(top_blocks.start_best(selecting(4, 2)))[1:] == [
+    assert lines(top_blocks.start_best(selecting(4, 2)))[2:] == [
         "V     blockScore[32] = Duplicate(-inf)",
         "V     blockNumber[32] = Duplicate(-1)",
         "V     blockRecords[64] = Sort32(blockScore[32], blockNumber[32])",

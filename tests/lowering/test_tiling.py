@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -12,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attndsl.codegen.host.tiling_text import outside_names
-from attndsl.compiler.prepare_launch import Launch
+from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.execute.execute import plan_of, written
+from attndsl.spec.operator.loader import load
 from attndsl.target import Core
 from attndsl.tile.statements import For, Let, Seq, Stage, Statement
+from tests.support.authored import call_of
 from tests.support.specials import compiled
 
 FEATURES = ("attn_mask", "pse_shift")
@@ -59,7 +62,7 @@ def in_cxx(host):
     launch = Launch(compiled=made, call=None, host=host, tiling={}, arguments={})
     ctypes_of = {"int64": ctypes.c_int64, "float32": ctypes.c_float}
     fields = [("key", ctypes.c_uint64)]
-    fields += [(field.name, ctypes_of[field.ctype]) for field in made.program.tiling]
+    fields += [(field.name, ctypes_of[field.ctype]) for field in made.program.fields]
     struct = type("Tiling", (ctypes.Structure,), {"_fields_": fields})
     values = struct.from_buffer_copy(plan_of(launch, folder()).tiling.tobytes())
     return {name: getattr(values, name) for name, _ in fields[1:]}
@@ -71,11 +74,23 @@ def test_python_and_cxx_compute_the_same_tiling(host):
     expected = program().tiling_values(host)
     got = in_cxx(host)
     assert set(got) == set(expected)
-    for field in program().tiling:
+    for field in program().fields:
         wanted = expected[field.name]
         assert got[field.name] == (float(np.float32(wanted)) if field.ctype == "float32" else wanted), (
             field.name
         )
+
+
+def test_other_tiling_data_are_told_by_field():
+    """Of a plan, equal data are not told, one other number is, and data of another size are."""
+    launch = prepare(call_of(load("incre_flash_attention"), group=4, keys=600, head_dim=64))
+    plan = plan_of(launch, written(launch.compiled))
+    assert plan.differing(launch) == ()
+    name = next(name for name, ctype in plan.fields if ctype == "int64_t" and name in launch.tiling)
+    wrong = replace(launch, tiling={**launch.tiling, name: launch.tiling[name] + 1})
+    (said,) = plan.differing(wrong)
+    assert said.startswith(f"tiling field {name} is {launch.tiling[name]}, and ")
+    assert "bytes" in replace(plan, tiling=plan.tiling[:-8]).differing(launch)[0]
 
 
 def test_the_host_supplies_exactly_what_the_fields_need():

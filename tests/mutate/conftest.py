@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from attndsl.codegen.kernel_set.request import KernelRequest
-from attndsl.codegen.project.finished import finished_projects
+from attndsl.codegen.project.finished import FinishedProject, finished_projects
 from attndsl.execute.execute import stored
 from attndsl.mutate.bench import Bench, KernelFiles, Trial, kernel_files
 from attndsl.mutate.mutants import Mutant, mutants_of
@@ -18,8 +18,9 @@ CASES = 10
 
 @dataclass(frozen=True)
 class Subject:
-    """A kernel, its cases, and its mutants by class."""
+    """A kernel, its project, its cases, and its mutants by class."""
 
+    project: FinishedProject
     files: KernelFiles
     trials: tuple[Trial, ...]
     mutants: dict[str, list[Mutant]]
@@ -35,4 +36,4 @@ def subject() -> Subject:
     mutants: dict[str, list[Mutant]] = {}
     for each in mutants_of([files]):
         mutants.setdefault(each.kind, []).append(each)
-    return Subject(files, Bench(files).trials(0, CASES), mutants)
+    return Subject(project, files, Bench(files).trials(0, CASES), mutants)

@@ -37,14 +37,9 @@ def test_a_draw_is_that_of_its_seed_and_has_every_class(subject: Subject) -> Non
 @pytest.fixture(scope="module")
 def project(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project of the small kernel in a folder."""
-    from attndsl.codegen.kernel_set.request import KernelRequest
-    from attndsl.codegen.project.finished import finished_projects
-
     out = tmp_path_factory.mktemp("project")
-    request = KernelRequest(dtypes=("float16",), features=frozenset())
-    (made,) = finished_projects(load("incre_flash_attention"), request)
-    made.write(out)
-    return out / made.folder
+    subject.project.write(out)
+    return out / subject.project.folder
 
 
 def test_a_campaign_can_be_repeated_and_goes_on(
@@ -77,7 +72,7 @@ def test_a_campaign_can_be_repeated_and_goes_on(
 
 def test_one_mutant_by_its_name(project: Path, subject: Subject) -> None:
     mutant = next(each for each in subject.mutants["dropped cross-core flag"] if "Wait" in each.before)
-    draw = Draw(cases=2, only=(mutant.name,))
+    draw = Draw(count=1, seed=0, cases=2, only=(mutant.name,))
     found = mutate(load("incre_flash_attention"), draw, project=project, jobs=LocalThreads(1))
     (tried,) = found.tried
     assert tried.mutant == mutant and tried.outcome.status == "killed"
@@ -86,4 +81,4 @@ def test_one_mutant_by_its_name(project: Path, subject: Subject) -> None:
 
 def test_an_unknown_name_is_refused(project: Path) -> None:
     with pytest.raises(UserError, match="no mutant 0000 among"):
-        mutate(load("incre_flash_attention"), Draw(only=("0000",)), project=project)
+        mutate(load("incre_flash_attention"), Draw(count=1, seed=0, cases=2, only=("0000",)), project=project)

@@ -428,6 +428,22 @@ def test_loops_of_different_lengths_are_not_followed_together():
             derive_flags(attention_then_back_pressure(**other))
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_loop_that_short_items_go_without_is_left_out_of_their_runs(which):
+    """Items of one tile go without the second loop: sound. Without the first: nothing orders the second."""
+    program_ = attention_then_back_pressure()
+    (item,) = program_.body.body
+    loops = list(item.body.body)
+    several = If(condition=Symbol("tiles") > 1, then=seq(loops[which]))
+    loops[which] = several
+    guarded = program_.with_(body=seq(item.with_children((seq(*loops),))))
+    if which == 1:
+        assert "ringCFree" in derive_flags(guarded).flags
+        return
+    with pytest.raises(InternalError, match="MakeAgain overwrites a slot of ringC"):
+        derive_flags(guarded)
+
+
 def test_a_flag_for_free_slots_speaks_of_its_ring_alone():
     """Loads do not wait for stores to another ring; a flag that spoke of all rings would have to."""
     split = split_cores(derive_flags(attention_then_back_pressure()))

@@ -178,6 +178,15 @@ def test_a_flag_waits_for_the_pipes_that_its_own_does_not_know_of():
     )
 
 
+def test_flags_of_the_same_pipes_take_one_exchange_of_events():
+    """Each exchange is over before the next begins; of other pipes it is another."""
+    reads = [LoadRows(dst=X.region(0, 1, 64), src=RING.region(0, 1, 64)) for _ in range(2)]
+    flags = [SetCrossFlag(name=name, flag=0, mode=BLOCK_MODE, pipe=Pipe.MTE3) for name in ("a", "b")]
+    found = synchronized(reads[0], flags[0], reads[1], flags[1])
+    names = [item.name for item in found.walk() if isinstance(item, SetEvent) and item.name[0] in "ab"]
+    assert names == ["aMTE2Done", "aMTE2Done", "aMTE2Taken", "aMTE2Taken"] * 2
+
+
 def test_each_core_has_events_of_its_own():
     made = synchronize(program(cores={Core.AIC: seq(), Core.AIV: seq(load(X), compute(Y, X))}))
     assert made.cores[Core.AIC].body == ()

@@ -22,7 +22,7 @@ _LINES = (
     "op.reserved({'spare'}, {8})",
     "op.require({N % K == 0}, {'a multiple'}, argument={'query'}, error={errors.HeadMismatchError})",
     "op.require({T > 0}, {'some rows'}, when={mask.given}, over={None}, hint={'pass some'})",
-    "op.let({P}, {N})",
+    "op.let({P}, {kind})",
     "op.default({P}, {2})",
     "op.schedule(tile_k={64}, slots={2})",
     "rows = attend.rows({key}, length={lens}, start={None})",

@@ -234,6 +234,56 @@ def test_the_first_that_are_skipped_are_not_collected(skip, kept):
         assert run.arguments["found"].tolist() == kept + [0] * (3 - len(kept))
 
 
+def _of_two_places(read):
+    """Collects where the number is 2 into the first place of an array, then 0 into the second; copies what
+    stands at the indices ``read``."""
+    found = GlobalTensor(name="found", dtype="float16", role="output")
+    numbers = GlobalTensor(name="numbers", dtype="float16", role="input")
+    array, one = ScalarArray(name="some", capacity=3, places=Const(2)), UB.region(0, 1, 1)
+    collects = (
+        Collect(
+            array=array, count=Symbol(f"count{place}"), index=INDEX, extent=as_expr(BATCH),
+            condition=OF_ROW.at(INDEX) == value, place=Symbol("at") + 3 * place,
+        )
+        for place, value in ((0, 2), (1, 0))
+    )  # fmt: skip
+    copies = (
+        Alloc(
+            buffers=(UB,),
+            body=seq(
+                LoadRows(dst=one, src=numbers.region(array.at(index), 1, 1)),
+                StoreRows(dst=found.region(to, 1, 1), src=one),
+            ),
+        )
+        for to, index in enumerate(read)
+    )
+    begin = Let(symbol=Symbol("at"), value=BLOCK_INDEX * 3)
+    only = If(condition=(SUB_BLOCK == 0) & (BLOCK_INDEX == 0), then=seq(begin, *collects, *copies))
+    stage = Stage(name="Places", core=Core.AIV, doc="Copies what two places hold.", body=seq(only))
+    given = {
+        "group_of_row": np.array([2, 0, 7, 3, 2, 0, 2], np.int32),
+        "numbers": np.arange(10, 17).astype(np.float16),
+        "found": np.zeros(len(read), np.float16),
+    }
+    return made(seq(stage), (OF_ROW, numbers, found), blocks=1), given
+
+
+def test_places_of_an_array_hold_what_was_collected_there():
+    program, given = _of_two_places((0, 1, 2, 3, 4))
+    for run in run_both(program, given):
+        assert run.arguments["found"].tolist() == [10, 14, 16, 11, 15]
+    assert "int64_t some_[6];" in source(program)
+    assert "some, count1" not in print_statement(program.joint.body)
+    assert "some[at + 3..], count1 := i in 0..7" in print_statement(program.joint.body)
+
+
+def test_what_was_not_collected_is_not_read():
+    """The second place has two elements of three."""
+    program, given = _of_two_places((5,))
+    with pytest.raises(IndexError, match="element 5 of an array is read, which was not collected"):
+        interpret(launch(program, given))
+
+
 def test_an_element_beyond_the_list_is_an_error():
     given = arguments([1] * BATCH) | {"list_entry": np.full(BATCH, ENTRIES, np.int64)}
     with pytest.raises(IndexError, match="keys: element 3 of a list of 3 is picked"):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from attndsl.cli.profile import call_of_shape
 from attndsl.compiler.compile import Compiled
 from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.spec.operator.loader import load
 from attndsl.tuning.candidates import SEEN, UNSEEN, Candidates, same_kernel
 from attndsl.tuning.search import Search, ranked, search
+from attndsl.verify.cases.shaped_call import call_of_shape
 from tests.support.authored import call_of, with_schedule
 
 

@@ -77,7 +77,8 @@ def test_a_job_that_kills_each_worker_ends_the_campaign_by_name() -> None:
     done = in_a_process(
         """
         import os, signal
-        from attndsl.campaign.jobs import Job, LocalProcesses, WorkersLost
+        from attndsl.base.jobs import WorkersLost
+        from attndsl.campaign.jobs import Job, LocalProcesses
         def work(number):
             if number == 1:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -112,13 +113,29 @@ def test_an_error_is_raised_here_as_it_is(runner: str) -> None:
     assert done.stdout == "raised: job at 2\n", done.stderr
 
 
+def test_a_worker_has_no_workers() -> None:
+    """What a job would do in several processes, it does in its own."""
+    done = in_a_process(
+        """
+        import os
+        from attndsl.base.jobs import fork_map
+        from attndsl.campaign.jobs import Job, LocalProcesses
+        def work():
+            return os.getpid(), set(fork_map(lambda _: os.getpid(), range(4), 2))
+        for job, (worker, used) in LocalProcesses(2).run([Job(name, work) for name in "ab"]):
+            print(used == {worker}, worker != os.getpid())
+        """
+    )
+    assert done.stdout == "True True\n" * 2, done.stderr
+
+
 def test_workers_end_with_their_parent() -> None:
     """Also with one that is killed, which can end nobody."""
     code = """
         import os, time
         from attndsl.campaign.jobs import Job, LocalProcesses
         def work(number):
-            print(os.getpid(), flush=True)
+            os.write(1, f"{os.getpid()}\\n".encode())  # in one piece, whoever writes beside it
             time.sleep(60)
         list(LocalProcesses(2).run([Job(str(n), work, (n,)) for n in range(2)]))
     """
@@ -189,7 +206,7 @@ def test_a_case_that_travels_is_the_same_case(name: str) -> None:
 def test_who_runs_the_cases_makes_no_difference(tmp_path: Path) -> None:
     operator = ops.relay_attention
     runners = (None, LocalThreads(1), LocalThreads(2), LocalProcesses(2))
-    found = [verify(operator, cases=6, backends=(), jobs=runner) for runner in runners]
+    found = [verify(operator, cases=3, backends=(), jobs=runner) for runner in runners]
     assert len({timeless(each) for each in found}) == 1
     folders = (tmp_path / str(number) for number in range(len(found)))
     assert len({recorded(each, operator, folder) for each, folder in zip(found, folders, strict=True)}) == 1
@@ -214,6 +231,17 @@ def test_a_spec_that_changed_meanwhile_is_refused(tmp_path: Path) -> None:
     assert data.case().operator.name == case.operator.name
     with pytest.raises(SpecDiffers, match=r"own\.py"):
         replace(data, content="another").case()
+
+
+def test_a_name_may_be_that_of_another_file_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative name, in another folder."""
+    for place, spec in (("one", "relay_attention"), ("two", "nsa_compress_attention")):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "own.py").write_text((specs_dir() / f"{spec}.py").read_text())
+        monkeypatch.chdir(tmp_path / place)
+        (case,) = Stream(load("own.py")).take(1)
+        data = case_job(case, ("reference",), None).arguments[0]
+        assert data.case().operator.name == spec
 
 
 def test_what_only_this_process_can_run_is_refused(tmp_path: Path) -> None:

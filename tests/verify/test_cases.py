@@ -161,9 +161,17 @@ def test_shared_keys_are_deep_only_where_rows_read_them():
     deep = [call for call, work in zip(relay.calls, relay.works, strict=True) if work.deep]
     assert deep
     for call in deep:
-        tile, ring = relay.cases[0].space.edges
+        tile, ring = relay.cases[0].space.edges[0]
         group, length = call.arrays["kvShareMap"], call.arrays["kvShareLen"]
         assert max(length[each] for each in group if each >= 0) > tile * ring
+
+
+def test_keys_lie_around_the_tiles_of_stored_schedules():
+    """Of relay_attention kernels for heads of 128 have other tiles than its author states; of others none."""
+    (relay, *_), (incre, *_) = spaces(ops.relay_attention), spaces(ops.incre_flash_attention)
+    assert relay.schedule.tile_k == relay.tiles[0] == 512 and relay.tiles[1:] == (256,)
+    assert {255, 257, 3 * 256 + 1, 511, 513, 3 * 512 + 1} <= set(relay.sizes_of("T"))
+    assert incre.tiles == (512,) and 255 not in incre.sizes_of("T")
 
 
 def test_rows_are_farther_apart_than_one_copy_can_express(generated):
@@ -348,7 +356,7 @@ def test_sizes_reach_boundaries(incre):
     assert 5 * sum(heads[size] for size in (128, 256, 512)) >= len(
         extents
     )  # small ones do not crowd them out
-    tile = incre.cases[0].space.edges[0]
+    (tile,) = incre.cases[0].space.tiles
     assert keys & {tile - 1, tile, tile + 1} and max(keys) >= 4095
     assert 1 in {each["B"] for each in extents} and max(each["B"] for each in extents) > 24
 

@@ -8,27 +8,43 @@ import pytest
 from attndsl.api import ops
 from attndsl.base.package_files import specs_dir
 from attndsl.campaign import records, runner, verify
-from attndsl.campaign.records import CHECKED, FAILED, STALE, UNCHECKED
+from attndsl.campaign.records import CHECKED, FAILED, INEFFECTIVE, STALE, UNCHECKED, Record
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import shipped_names
 
 NAME = "relay_attention"
 
 
+@pytest.fixture(scope="module")
+def verified():
+    return verify(ops.relay_attention, cases=4, backends=())
+
+
 @pytest.fixture
-def recorded(tmp_path):
-    found = verify(ops.relay_attention, cases=4, backends=())
-    records.write(ops.relay_attention, found, tmp_path)
-    return found, tmp_path
+def recorded(verified, tmp_path):
+    records.write(ops.relay_attention, verified, tmp_path)
+    return verified, tmp_path
 
 
 def test_features_of_cases_that_passed_are_checked_and_others_are_not(recorded):
     found, folder = recorded
     states = records.features_by_backend(ops.relay_attention, folder)
     seen = set(found.features_covered())
-    assert {name for name, each in states.items() if each["reference"] == CHECKED} == seen
+    passed = (CHECKED, INEFFECTIVE)
+    assert {name for name, each in states.items() if each["reference"] in passed} == seen
     assert {each["emulator"] for each in states.values()} == {UNCHECKED}
     assert "maskType=NORM" not in states  # no legal call has it
+
+
+@pytest.mark.parametrize(
+    ("effective", "misses", "state"),
+    [({"mask": 1}, 0, CHECKED), ({"mask": 0}, 0, INEFFECTIVE), ({}, 0, CHECKED), ({"mask": 0}, 1, FAILED)],
+)
+def test_a_feature_that_matters_in_no_case_is_told(effective, misses, state):
+    """Features that cases have by chance, such as rows of several lengths, are not among those counted."""
+    backend = {"features": {"mask": {"pass": 3, "miss": misses}}, "effective": effective}
+    backend["digest"] = records.digest(NAME, "tile")
+    assert Record(NAME, {"tile": backend}, ()).state("mask", "tile") == state
 
 
 def test_another_code_makes_a_record_stale(recorded, monkeypatch):
@@ -51,12 +67,12 @@ def test_a_miss_is_no_check(tmp_path, monkeypatch):
 
 
 def test_what_an_earlier_run_says_of_other_backends_stays(recorded):
-    _, folder = recorded
+    found, folder = recorded
     path = folder / f"{NAME}.json"
     data = json.loads(path.read_text())
     data["backends"]["emulator"] = {"digest": "old", "features": {"dtype float16": {"pass": 1}}}
     path.write_text(json.dumps(data))
-    records.write(ops.relay_attention, verify(ops.relay_attention, cases=2, backends=()), folder)
+    records.write(ops.relay_attention, found, folder)
     states = records.features_by_backend(ops.relay_attention, folder)
     assert states["dtype float16"]["emulator"] == STALE
 
@@ -95,6 +111,7 @@ def test_sources_are_read_once_a_process(monkeypatch):
 
 def test_the_digest_is_that_of_names_and_contents():
     total = hashlib.sha256()
-    for path, name in (*records._files("tile"), (specs_dir() / f"{NAME}.py", "spec")):
+    own = [(specs_dir() / f"{NAME}.py", "spec"), (specs_dir() / f"{NAME}.schedules.json", "schedules")]
+    for path, name in (*records._files("tile"), *own):
         total.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     assert records.digest(NAME, "tile") == total.hexdigest()[:32]

@@ -200,11 +200,12 @@ def test_what_is_rounded_to_integers_is_bounded_as_other_results_are(reach, away
 @pytest.mark.parametrize(("how", "ok"), [("probe", True), ("normal", False)])
 def test_of_probes_an_element_near_zero_has_the_errors_of_its_row(stream, dtype, how, ok):
     """Off by less than a bound of its row, and four bounds of its own."""
-    plain = (each for each in drawn(stream, 40) if not runner._dequantized(each.call()))
+    cases = drawn(Stream(ops.relay_attention) if dtype is np.float16 else stream, 40)
+    plain = (each for each in cases if not runner._dequantized(each.call()))
     case = filled(next(each for each in plain if each.call().dtype == "float16"), how)
     values = np.tile([6.0, -6.0, 0.0, 6.0], 8).reshape(2, 16)
     sizes, row_sizes = np.maximum(1, np.abs(values)), np.full(values.shape, 5.2)
-    result = Result("out", values, np.zeros(values.shape, bool), sizes, row_sizes)
+    result = Result(case.operator.outputs[0].name, values, np.zeros(values.shape, bool), sizes, row_sizes)
     actual = values.copy()
     actual[0, 2] = 0.02 if dtype is np.float16 else 1
     if dtype is np.int8:

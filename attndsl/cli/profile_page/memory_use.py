@@ -45,7 +45,8 @@ def memory_uses(program: Program, spans: Iterable[Span], resolution: float) -> t
     The slot of an operand is the one that has its first byte. Gaps shorter than ``resolution`` are closed.
     """
     when: dict[tuple[str, int, bool], list[Interval]] = defaultdict(list)
-    starts = {space.value: [address for _, _, address in _slots(program, space)] for space in SPACES}
+    slots = {space: _slots(program, space) for space in SPACES}
+    starts = {space.value: [address for _, _, address in each] for space, each in slots.items()}
     for span in spans:
         for operand in span.operands:
             places = starts.get(operand.space, [])
@@ -63,7 +64,7 @@ def memory_uses(program: Program, spans: Iterable[Span], resolution: float) -> t
                 written=tuple(closed(when[space.value, address, True], resolution)),
                 read=tuple(closed(when[space.value, address, False], resolution)),
             )
-            for buffer, slot, address in _slots(program, space)
+            for buffer, slot, address in slots[space]
         )
         if uses:
             size, used = program.device.architecture.memory(space).usable, program.used_bytes(space)

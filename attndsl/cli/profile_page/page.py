@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attndsl.base.errors import UserError
 from attndsl.cli.calibration_text import calibration_lines
-from attndsl.cli.profile import Profile
+from attndsl.cli.profile import Profile, largest_first
 from attndsl.cli.profile_page.drawing import (
     PLOT,
     Share,
@@ -98,7 +98,7 @@ def sentence(profile: Profile) -> str:
     ends = profile.block_ends
     last = max(ends, default=0.0)
     even = sum(ends) / len(ends) / last if last else 1.0
-    path = sorted(profile.critical_path.items(), key=lambda item: -item[1])[:2]
+    path = largest_first(profile.critical_path)[:2]
     chain = " and ".join(f"{name} ({took / time:.0%})" for name, took in path)
     nearest = f"Nothing is at its limit: {limit} is nearest with {alone} ({profile.attained:.0%})"
     if even < _EVEN:
@@ -127,13 +127,13 @@ def tensors(read: Mapping[str, int]) -> Iterator[tuple[str, str]]:
 
 
 def _bounds(profile: Profile) -> Iterator[Share]:
-    ordered = sorted(profile.bounds.items(), key=lambda item: -item[1])
+    time = max(profile.time, 1e-9)
+    ordered = largest_first(profile.bounds)
     yield from shares(
-        ((name, bound, f"{bound:.1f} us, {bound / max(profile.time, 1e-9):.0%}") for name, bound in ordered),
-        profile.time,
+        ((name, bound, f"{bound:.1f} us, {bound / time:.0%}") for name, bound in ordered), profile.time
     )
 
 
 def _path(profile: Profile) -> Iterator[Share]:
-    ordered = sorted(profile.critical_path.items(), key=lambda item: -item[1])
+    ordered = largest_first(profile.critical_path)
     yield from shares(((name, took, f"{took:.1f} us") for name, took in ordered), profile.time)

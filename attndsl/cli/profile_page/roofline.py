@@ -8,9 +8,6 @@ from dataclasses import dataclass
 
 from attndsl.cli.profile import Profile
 
-_MACS_A_CYCLE = 16**3
-"""Multiplications and additions of 16-bit elements that a cube core begins in a cycle (GUIDE)."""
-
 
 @dataclass(frozen=True)
 class Roof:
@@ -47,11 +44,9 @@ class Roofline:
 def roofline_of(profile: Profile) -> Roofline:
     """Operations are those of the products that the kernel computes, scores that it hides with them."""
     device, seconds = profile.device, max(profile.time, 1e-9) * 1e-6
-    peak = device.aic * _MACS_A_CYCLE * 2 * device.clock
+    peak = device.cube_peak
     memory = Roof("memory, as measured", device.memory_bandwidth.value)
-    loads = Roof(
-        "loads of all cube cores from memory", device.aic * device.rates["miss"].value * device.clock
-    )
+    loads = Roof("loads of all cube cores from memory", device.cube_loads(device.rates))
     l2 = Roof("L2, mixed traffic", device.l2_bandwidth.value)
     moved = profile.bytes
     against = (

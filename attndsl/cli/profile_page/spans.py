@@ -67,12 +67,11 @@ class BlockSpans:
     def rows(self, pipes: Sequence[str]) -> dict[tuple[str, str], list[Span]]:
         """The spans of each core's pipes that have any, in the order of ``pipes``, by their starts."""
         found: dict[tuple[str, str], list[Span]] = {}
-        for core in sorted({span.core for span in self.spans}):
-            for pipe in pipes:
-                row = [span for span in self.spans if (span.core, span.pipe) == (core, pipe)]
-                if any(not span.waiting for span in row):
-                    found[core, pipe] = sorted(row, key=lambda span: span.start)
-        return found
+        for span in sorted(self.spans, key=lambda span: span.start):
+            found.setdefault((span.core, span.pipe), []).append(span)
+        worked = {(span.core, span.pipe) for span in self.spans if not span.waiting}
+        places = [(core, pipe) for core in sorted({core for core, _ in worked}) for pipe in pipes]
+        return {place: found[place] for place in places if place in worked}
 
 
 def spans_of(launch: Launch, block: int) -> BlockSpans:
@@ -117,7 +116,9 @@ def read_spans(
                     operands=_operands(str(arguments.get("operands", ""))),
                 )
             )
-    last = {core: max(span.end for span in spans if span.core == core) for core in {s.core for s in spans}}
+    last = dict[str, float]()
+    for span in spans:
+        last[span.core] = max(last.get(span.core, 0.0), span.end)
     until = max(last.values(), default=0.0) if whole else min(last.values(), default=0.0)
     return BlockSpans(block, tuple(spans), until)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from attndsl.base.errors import InternalError
 from attndsl.codegen.names.identifiers import identifier
-from attndsl.expr import Expr
+from attndsl.expr import Expr, Symbol
 from attndsl.expr.argument_facts import asks, dtype_of, given
 from attndsl.lowering.signature.enum_parameters import number_of
 from attndsl.lowering.signature.host_scalars import HOST, layout_choice
@@ -15,7 +15,8 @@ from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.contract import Contract
 from attndsl.tile.naming import camel
 
-HEAD_SIZE, VALUE_SIZE = "headSize", "valueSize"
+HEAD_SIZE, VALUE_SIZE = "sizeOfHead", "sizeOfValueHead"
+"""Head sizes that are no size of the contract, but computed from such."""
 _OF_HOSTS = re.compile(
     rf"{HEAD_SIZE}|{VALUE_SIZE}|cores|measure\w+|(max|min|sum)Of\w+|\w+(Layout|Count|Dim\d+|Given|Dtype|Split)"
 )
@@ -30,6 +31,15 @@ def io_tensor(operator: Contract) -> TensorSpec:
 def head_size(operator: Contract) -> Expr:
     """The size that kernels are specialized on, padded to the next multiple of a fractal."""
     return operator.axis_extents["D"]
+
+
+def head_symbol(operator: Contract, axis: str = "D") -> Symbol:
+    """A head size as hosts know it, that of queries and keys or, of axis E, that of values: a size of the
+    contract, or a member of its own."""
+    extent = operator.axis_extents[axis]
+    if isinstance(extent, Symbol) and extent.name in operator.dims_by_name:
+        return extent
+    return Symbol(f"{HOST}{HEAD_SIZE if axis == 'D' else VALUE_SIZE}")
 
 
 def member_of(symbol: str) -> str:

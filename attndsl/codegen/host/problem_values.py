@@ -11,7 +11,7 @@ from attndsl.codegen.host.problem_members import (
     HEAD_SIZE,
     VALUE_SIZE,
     given_member,
-    head_size,
+    head_symbol,
     member_of,
     number_of_value,
 )
@@ -80,9 +80,10 @@ def member_values(launch: Launch) -> dict[str, int | float]:
             found[member_of(name)] = -1 if kind in ("dtype", "layout") else 0
     found |= {given_member(name): int(name in launch.call.present) for name in feature_names(operator)}
     found |= problem_values(launch.compiled, host)
-    found[HEAD_SIZE] = head_size(operator).evaluate(host)
-    if "E" in operator.axis_extents:
-        found[VALUE_SIZE] = operator.axis_extents["E"].evaluate(host)
+    for axis in ("D", "E"):
+        if axis in operator.axis_extents:
+            member = member_of(head_symbol(operator, axis).name)
+            found[member] = operator.axis_extents[axis].evaluate(host)
     return {name: float(value) if isinstance(value, float) else int(value) for name, value in found.items()}
 
 

@@ -129,7 +129,9 @@ def _is_safe(value: Expr) -> bool:
 def _is_positive(divisor: Expr) -> bool:
     if isinstance(divisor, Symbol):
         return divisor.name.startswith(SCHEDULE)
-    return isinstance(divisor, Const) and divisor.value != 0
+    if isinstance(divisor, Binary) and divisor.op == "max":
+        return _is_positive(divisor.left) or _is_positive(divisor.right)
+    return isinstance(divisor, Const) and isinstance(divisor.value, int | float) and divisor.value > 0
 
 
 def _steps(

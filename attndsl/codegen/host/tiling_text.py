@@ -7,18 +7,17 @@ printed from the same symbolic expressions that Python evaluates.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
+from attndsl.codegen.host.dispatch_text import Dispatch, PlannedKernel, dispatch
 from attndsl.codegen.host.problem_members import (
-    HEAD_SIZE,
-    VALUE_SIZE,
     counted,
     dtype_member,
     given_member,
     head_size,
+    head_symbol,
     io_tensor,
     member_of,
     number_of_value,
@@ -26,15 +25,14 @@ from attndsl.codegen.host.problem_members import (
 from attndsl.codegen.host.problem_words import Words, problem_words, with_words
 from attndsl.codegen.host.tiling_function import SCHEDULE, Assigned, MergedFunction, Step, merged
 from attndsl.codegen.kernel.kernel import CXX_SCALARS
-from attndsl.codegen.kernel.schedule_header import schedule_file
+from attndsl.codegen.kernel.schedule_header import ConstantText, schedule_file
 from attndsl.codegen.kernel.shared_texts import shared_texts
-from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, guards
-from attndsl.codegen.kernel_set.kernel_names import kernel_name, key_name, named_keys
+from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols
+from attndsl.codegen.kernel_set.kernel_names import kernel_name, named_keys
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal
 from attndsl.codegen.names.members import constant
 from attndsl.codegen.text.cxx_expressions import cxx_text
-from attndsl.codegen.text.line_breaks import WIDTH
 from attndsl.codegen.text.scalar_helpers import used_helpers
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import (
@@ -59,11 +57,8 @@ from attndsl.lowering.signature.enum_parameters import enum_parameters
 from attndsl.lowering.signature.host_scalars import CORES, HOST, dimension, fold_name, folds_of
 from attndsl.lowering.signature.specialization import feature_names, settings_of
 from attndsl.spec.contract.contract import Contract
-from attndsl.tile.program import TilingField, tiling_field_ref
+from attndsl.tile.program import Constant, TilingField, tiling_field_ref
 from attndsl.tile.statements import DEVICE_MODE, If, SetCrossFlag, Statement
-
-_ROW_WIDTH = WIDTH - 14
-"""Columns of a kernel's row in the plan, without its indent and what closes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +73,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class TilingStep:
-    """Assignments ``field = value``: one list for each number of ``form``, or one alone without a form."""
+    """Statements: one list for each number of ``form``, or one alone without a form.
+
+    ``declared``: declarations that stand in front of the lists.
+    """
 
     form: str
-    cases: tuple[tuple[tuple[str, str], ...], ...]
+    declared: tuple[str, ...]
+    cases: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +89,6 @@ class TilingFunction:
 
     name: str
     steps: tuple[TilingStep, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedKernel:
-    """One kernel in the host's choice.
-
-    Attributes:
-        test: when it is meant. ``key``: the name of its tiling key.
-        function: its tiling function. ``namespace``: of its text.
-        row: the lines of its row, the numbers of its forms and the constants of its schedule.
-        waits: when its blocks wait for each other, over the tiling data.
-    """
-
-    name: str
-    test: tuple[str, ...]
-    key: str
-    function: str
-    row: tuple[str, ...]
-    namespace: str
-    waits: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,9 +104,10 @@ class HostText:
     fields: tuple[Row, ...]
     forms: tuple[Row, ...]
     constants: tuple[Row, ...]
+    host_constants: tuple[ConstantText, ...]
     schedules: tuple[str, ...]
     functions: tuple[TilingFunction, ...]
-    kernels: tuple[PlannedKernel, ...]
+    dispatch: Dispatch
     helpers: tuple[str, ...]
 
 
@@ -151,9 +131,10 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
         fields=tuple(_fields(kernels)),
         forms=forms,
         constants=constants,
+        host_constants=tuple(_host_constants(kernels)),
         schedules=tuple(schedule_file(text.name) for text in shared_texts(kernels).texts),
         functions=functions,
-        kernels=planned,
+        dispatch=dispatch(planned, words),
         helpers=used_helpers(values),
     )
 
@@ -182,19 +163,22 @@ def _tiling_functions(
     spelled |= {f"{SCHEDULE}{row.name}": f"kernel.{row.name}" for row in constants}
     tiling_names = {field.name: f"tiling.{field.name}" for each in kernels for field in each.program.tiling}
     names = list(dict.fromkeys(form.name for function in found for form in function.forms))
+    numbers_of_host = {each.name: each for one in kernels for each in one.program.tiling if each.host_only}
     for place, (family, function) in enumerate(zip(families, found, strict=True)):
         name = "Tile" if not place else f"Tile{place + 1}"
-        functions.append(TilingFunction(name, tuple(_printed_step(step, spelled) for step in function.steps)))
+        functions.append(
+            TilingFunction(
+                name, tuple(_printed_step(step, spelled, numbers_of_host) for step in function.steps)
+            )
+        )
         own = [form.name for form in function.forms]
         for compiled, chosen in zip(family, function.chosen, strict=True):
             numbers = dict(zip(own, chosen, strict=True))
             planned[id(compiled)] = PlannedKernel(
-                kernel_name(compiled),
-                tuple(guard.shown(words) for guard in guards(compiled)),
-                key_name(compiled),
+                compiled,
                 name,
-                tuple(_row(compiled, [numbers.get(form, 0) for form in names], constants)),
                 texts.of(compiled).name,
+                tuple(_row(compiled, [numbers.get(form, 0) for form in names], constants)),
                 cxx_text(waits_for_all(compiled), tiling_names),
             )
     fields: dict[str, tuple[str, ...]] = {}
@@ -210,33 +194,78 @@ def _spelled(kernels: Sequence[Compiled], words: Mapping[str, Words]) -> dict[st
     for compiled in kernels:
         fields = compiled.program.tiling
         found |= {name: f"problem.{member_of(name)}" for name in outside_names(fields)}
-        found |= {tiling_field_ref(field.name).name: f"tiling.{field.name}" for field in fields}
+        for field in fields:
+            found[tiling_field_ref(field.name).name] = (
+                field.name if field.host_only else f"tiling.{field.name}"
+            )
     return found
 
 
-def _printed_step(step: Step, spelled: Mapping[str, str]) -> TilingStep:
-    cases = tuple(tuple((item.name, cxx_text(item.value, spelled)) for item in case) for case in step.cases)
-    return TilingStep(step.form, cases)
+def _printed_step(
+    step: Step, spelled: Mapping[str, str], numbers_of_host: Mapping[str, TilingField]
+) -> TilingStep:
+    """``tiling.field = value;``, or for a number of the host alone a variable with its meaning."""
+
+    def statement(item: Assigned) -> str:
+        value = cxx_text(item.value, spelled)
+        own = numbers_of_host.get(item.name)
+        if own is None:
+            return f"tiling.{item.name} = {value};"
+        if step.form:
+            return f"{item.name} = {value};"
+        return f"const int64_t {item.name} = {value};  // {comment(own.meaning)}"
+
+    found = (numbers_of_host.get(item.name) for case in step.cases for item in case)
+    own = {each.name: each for each in found if each is not None} if step.form else {}
+    return TilingStep(
+        step.form,
+        tuple(f"int64_t {each.name} = 0;  // {comment(each.meaning)}" for each in own.values()),
+        tuple(tuple(statement(item) for item in case) for case in step.cases),
+    )
 
 
 def _schedule_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
     """The constants of schedules that tiling fields are computed from, as members of a kernel's row."""
-    meanings = {each.named.name: each.meaning for one in kernels for each in one.program.constants}
-    found = (
-        node.name
-        for compiled in kernels
-        for field in compiled.program.tiling
-        for node in field.value.walk()
-        if isinstance(node, Named)
-    )
-    for name in dict.fromkeys(found):
-        yield Row("int64_t", name, comment(meanings[name]))
+    for each in _constants_of_fields(kernels):
+        if not each.host_only:
+            yield Row("int64_t", each.named.name, comment(each.meaning))
+
+
+def _host_constants(kernels: Sequence[Compiled]) -> Iterator[ConstantText]:
+    """The constants of the plan itself.
+
+    Raises:
+        InternalError: kernels have different values of one.
+    """
+    found: dict[str, Named] = {}
+    for each in _constants_of_fields(kernels):
+        if each.host_only:
+            if not found.setdefault(each.named.name, each.named).same(each.named):
+                raise InternalError(f"kernels disagree about the plan's constant {each.named.name}")
+            yield ConstantText(
+                "int64_t", constant(each.named.name), str(each.named.value), comment(each.meaning)
+            )
+
+
+def _constants_of_fields(kernels: Sequence[Compiled]) -> Iterator[Constant]:
+    """The constants that tiling fields are computed from, in order of first use, each name's first."""
+    seen: set[tuple[str, object]] = set()
+    for compiled in kernels:
+        known = {each.named.name: each for each in compiled.program.constants}
+        for field in compiled.program.tiling:
+            for node in field.value.walk():
+                if isinstance(node, Named):
+                    each = known[node.name]
+                    place = (node.name, node.value if each.host_only else None)
+                    if place not in seen:
+                        seen.add(place)
+                        yield each
 
 
 def _row(compiled: Compiled, forms: Sequence[int], constants: Sequence[Row]) -> Iterator[str]:
-    members = [str(form) for form in forms] + [_schedule_member(compiled, row.name) for row in constants]
-    row = ", ".join([f"Key::{key_name(compiled)}", *members])
-    yield from textwrap.wrap(row, _ROW_WIDTH, break_long_words=False, break_on_hyphens=False)
+    """The members of a kernel's row."""
+    yield from map(str, forms)
+    yield from (_schedule_member(compiled, row.name) for row in constants)
 
 
 def _schedule_member(compiled: Compiled, name: str) -> str:
@@ -289,9 +318,12 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
     io = io_tensor(operator)
     legal = ", ".join(f"{i}: {name}" for i, name in enumerate(io.dtypes))
     yield Row("int64_t", dtype_member(operator), f"dtype of {io.name}; {legal}")
-    yield Row("int64_t", HEAD_SIZE, comment(f"head size, {head_size(operator)}"))
+    heads = {member_of(head_symbol(operator).name): f"head size, {head_size(operator)}"}
     if any(each.specialization.padded_value_size is not None for each in kernels):
-        yield Row("int64_t", VALUE_SIZE, "head size of values")
+        of_values = f"head size of values, {operator.axis_extents['E']}"
+        heads.setdefault(member_of(head_symbol(operator, "E").name), of_values)
+    for member, meaning in heads.items():
+        yield Row("int64_t", member, comment(meaning))
     for feature in feature_names(operator):
         yield Row("int64_t", given_member(feature), f"whether {feature} is passed")
     asked = asked_symbols(kernels)
@@ -299,7 +331,7 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
         values = counted(operator, name)
         legal = "; " + ", ".join(f"{i}: {value}" for i, value in enumerate(values)) if values else ""
         yield Row(_ctype(name, operator), member_of(name), comment(f"{name}{legal}"))
-    listed = {member_of(name) for name in asked}
+    listed = {*heads, *(member_of(name) for name in asked)}
     for symbol in outside_names([field for each in kernels for field in each.program.tiling]):
         if member_of(symbol) not in listed:
             yield Row(_ctype(symbol, operator), member_of(symbol), comment(_meaning(symbol, operator)))
@@ -310,10 +342,10 @@ def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, 
     operator, special = compiled.operator, compiled.specialization
     found: dict[str, object] = {
         dtype_member(operator): io_tensor(operator).dtypes.index(special.dtype),
-        HEAD_SIZE: special.padded_head_size,
+        member_of(head_symbol(operator).name): special.padded_head_size,
     }
     if special.padded_value_size is not None:
-        found[VALUE_SIZE] = special.padded_value_size
+        found[member_of(head_symbol(operator, "E").name)] = special.padded_value_size
     for feature in feature_names(operator):
         found[given_member(feature)] = int(feature in special.features)
     words, settings = enum_parameters(operator), settings_of(operator, special)  # words are numbers already
@@ -379,7 +411,7 @@ def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
     yield Row("uint64_t", "key", "the tiling key, for launches that have no other way to tell it")
     seen: dict[str, str] = {}
     for compiled in kernels:
-        for field in compiled.program.tiling:
+        for field in compiled.program.fields:
             if field.name not in seen:
                 yield Row(CXX_SCALARS[field.ctype], field.name, comment(field.meaning))
             elif seen[field.name] != field.ctype:
@@ -389,13 +421,16 @@ def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
 
 def _assigned(compiled: Compiled, words: Mapping[str, Words]) -> Iterator[Assigned]:
     """The fields of a kernel over the problem's symbols and the fields before them."""
+    scheduled = {each.named.name for each in compiled.program.constants if not each.host_only}
+
+    def of_schedule(node: Expr) -> Expr | None:
+        """A constant of the schedule by its name alone: kernels have different values of it."""
+        if isinstance(node, Named) and node.name in scheduled:
+            return Symbol(f"{SCHEDULE}{node.name}")
+        return None
+
     for field in compiled.program.tiling:
-        yield Assigned(field.name, with_words(measured(field.value), words).mapped(_schedule_symbol))
-
-
-def _schedule_symbol(node: Expr) -> Expr | None:
-    """A constant of the schedule by its name alone: kernels have different values of it."""
-    return Symbol(f"{SCHEDULE}{node.name}") if isinstance(node, Named) and "." not in node.name else None
+        yield Assigned(field.name, with_words(measured(field.value), words).mapped(of_schedule))
 
 
 def _ctype(name: str, operator: Contract) -> str:

@@ -43,35 +43,9 @@ class DtypeParameter:
     first: Specialization
 
 
+@lru_cache(maxsize=128)
 def dtype_parameter(compiled: Compiled) -> DtypeParameter | None:
     """The dtype that a kernel's text leaves open, None where the text is for this kernel alone."""
-    return _parameter(SameObject(compiled))
-
-
-def text_name(compiled: Compiled) -> str:
-    """The namespace and file of a kernel's text, which its twin may share."""
-    operator, parameter = compiled.operator, dtype_parameter(compiled)
-    special = compiled.specialization if parameter is None else parameter.first
-    left_open = parameter is not None and special.dtype in DTYPES
-    return text_name_of(operator, special, special.dtype if left_open else "")
-
-
-@dataclass(frozen=True, eq=False)
-class SameObject:
-    """A compiled kernel as a key: equal to itself alone."""
-
-    compiled: Compiled
-
-    def __hash__(self) -> int:
-        return id(self.compiled)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SameObject) and other.compiled is self.compiled
-
-
-@lru_cache(maxsize=128)
-def _parameter(key: SameObject) -> DtypeParameter | None:
-    compiled = key.compiled
     own = compiled.specialization
     other = twin(compiled.operator, own)
     if other is None:
@@ -82,11 +56,27 @@ def _parameter(key: SameObject) -> DtypeParameter | None:
         return None  # there is no such kernel
     if (compiled.schedule, compiled.required) != (second.schedule, second.required):
         return None
-    found = differing_operands(compiled.program, second.program)
-    if not found:
+    operands = _differing(frozenset((compiled, second))).get(compiled)
+    if operands is None:
         return None
-    dtype = next(iter(found)).dtype
-    return DtypeParameter(dtype, found, own if dtype == DTYPES[0] else other)
+    dtype = next(iter(operands)).dtype
+    return DtypeParameter(dtype, operands, own if dtype == DTYPES[0] else other)
+
+
+@lru_cache(maxsize=64)
+def _differing(pair: frozenset[Compiled]) -> dict[Compiled, frozenset[Operand]]:
+    """The operands of each of two kernels as of :func:`differing_operands`, compared once for both."""
+    first, second = pair
+    found = differing_operands(first.program, second.program)
+    return {} if found is None else dict(zip((first, second), found, strict=True))
+
+
+def text_name(compiled: Compiled) -> str:
+    """The namespace and file of a kernel's text, which its twin may share."""
+    operator, parameter = compiled.operator, dtype_parameter(compiled)
+    special = compiled.specialization if parameter is None else parameter.first
+    left_open = parameter is not None and special.dtype in DTYPES
+    return text_name_of(operator, special, special.dtype if left_open else "")
 
 
 def twin(operator: Contract, special: Specialization) -> Specialization | None:
@@ -120,13 +110,18 @@ def _with_dtypes(
     return replace(special, dtype=dtype, settings=tuple(sorted(settings.items(), key=lambda each: each[0])))
 
 
-def differing_operands(first: Program, second: Program) -> frozenset[Operand] | None:
-    """The tensors and buffers of ``first`` whose dtype is another in ``second``; None if the programs differ
-    in anything else, or in the two dtypes of ``DTYPES`` both ways."""
+def differing_operands(
+    first: Program, second: Program
+) -> tuple[frozenset[Operand], frozenset[Operand]] | None:
+    """The tensors and buffers of each program whose dtype is another in the other one.
+
+    None if the programs differ in anything else, in the two dtypes of ``DTYPES`` both ways, or in nothing.
+    """
     comparison = _TwinComparison()
-    if not comparison.programs(first, second):
+    same, found = comparison.programs(first, second), comparison.found
+    if not same or len({each.dtype for each in found}) != 1:
         return None
-    return frozenset(comparison.found) if len({each.dtype for each in comparison.found}) == 1 else None
+    return frozenset(found), frozenset(map(comparison.second_of, found))
 
 
 def equal_programs(first: Program, second: Program) -> bool:
@@ -141,7 +136,7 @@ def _fields_read(program: Program) -> list[tuple[str, str, str]]:
     Meanings are printed where stages of several attentions take fields as members.
     """
     shown = any(isinstance(item, Stage) and item.part for item in program.statements())
-    return [(field.name, field.ctype, field.meaning if shown else "") for field in program.tiling]
+    return [(field.name, field.ctype, field.meaning if shown else "") for field in program.fields]
 
 
 class _TwinComparison(OperandPairs):

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from attndsl.codegen.names.members import scalar
+from attndsl.lowering.emit.loop_scalars import ITEM_MEANINGS
 from attndsl.target import Core
 from attndsl.tile.program import CORE_SCALARS, Program
+from attndsl.tile.scalars import free
 from attndsl.tile.statements import For, Let, Seq, Stage, Statement
 
 STRUCT, FUNCTION = "Item", "DecodeItem"
+DECODED, FOUND = "work", "found"
+"""The local that holds an item outside of the function, and inside."""
 _FEWEST = 3
 """Scalars that are worth a function."""
 
 
 @dataclass(frozen=True, eq=False)
 class ItemDecoding:
-    """The loops over items of both kinds of core, and the scalars that both begin with."""
+    """The loops over items of both kinds of core, and the scalars that both begin with.
+
+    ``members``: those that a loop uses, which the struct has; the others are steps on the way to them.
+    """
 
     loops: tuple[For, ...]
     lets: tuple[Let, ...]
+    members: tuple[Let, ...]
+
+    def spelled(self, name: str) -> dict[str, str]:
+        """The members by their scalars' names, of the struct called ``name``."""
+        return {let.symbol.name: f"{name}.{scalar(let.symbol)}" for let in self.members}
 
     def rest(self, loop: For) -> Seq:
         """A loop's body without these scalars."""
-        names = {let.symbol.name for let in self.lets}
-        kept = (item for item in loop.body.body if not _is_let_of(item, names))
-        return Seq(body=tuple(kept), where=loop.body.where)
+        return _without(loop.body, self.lets)
 
 
 def item_decoding(program: Program) -> ItemDecoding | None:
@@ -40,7 +51,7 @@ def item_decoding(program: Program) -> ItemDecoding | None:
     if not all(mine.same(other) for mine, other in bounds):
         return None
     others = {let.symbol.name: let for let in _leading_lets(second)}
-    known = {field.name for field in program.tiling} | {each.name for each in CORE_SCALARS}
+    known = {field.name for field in program.fields} | {each.name for each in CORE_SCALARS}
     known.add(first.var.name)
     lets = []
     for let in _leading_lets(first):
@@ -48,7 +59,16 @@ def item_decoding(program: Program) -> ItemDecoding | None:
         if other is not None and other.value.same(let.value) and let.value.symbols() <= known:
             lets.append(let)
             known.add(let.symbol.name)
-    return ItemDecoding((first, second), tuple(lets)) if len(lets) >= _FEWEST else None
+    if len(lets) < _FEWEST:
+        return None
+    used = {name for loop in (first, second) for name in free(_without(loop.body, lets))}
+    members = tuple(let for let in lets if let.symbol.name in used)
+    return ItemDecoding((first, second), tuple(lets), members)
+
+
+def meaning_of(let: Let) -> str:
+    """What a scalar of an item is: that of its name, else what it is read from."""
+    return ITEM_MEANINGS.get(let.symbol.name) or str(let.value)
 
 
 def _item_loops(tree: Statement) -> Iterator[For]:
@@ -65,6 +85,11 @@ def _leading_lets(loop: For) -> Iterator[Let]:
         if not isinstance(item, Let):
             return
         yield item
+
+
+def _without(body: Seq, lets: Sequence[Let]) -> Seq:
+    names = {let.symbol.name for let in lets}
+    return Seq(body=tuple(item for item in body.body if not _is_let_of(item, names)), where=body.where)
 
 
 def _is_let_of(item: Statement, names: set[str]) -> bool:

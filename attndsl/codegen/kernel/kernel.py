@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
-from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding
+from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding, meaning_of
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.schedule_header import (
     ConstantText,
@@ -67,7 +67,7 @@ class ArrayMember:
     """An array of scalars that is a member of the kernel."""
 
     name: str
-    capacity: int
+    size: str
     meaning: str
 
 
@@ -257,9 +257,8 @@ def _declarations(ctype: str, names: Sequence[str], width: int = _DECLARED) -> I
 
 def _item_members(decoding: ItemDecoding | None) -> Iterator[str]:
     """The members of the struct that an item is decoded to."""
-    lets = decoding.lets if decoding is not None else ()
-    names = [scalar(let.symbol) for let in lets]
-    return _declarations("int64_t", names, _DECLARED - 4)
+    for let in decoding.members if decoding is not None else ():
+        yield f"int64_t {scalar(let.symbol)};  // {comment(meaning_of(let))}"
 
 
 def _buffer_members(program: Program, spelling: Spelling) -> Iterator[str]:
@@ -305,7 +304,7 @@ def _at(tensor: GlobalTensor) -> str:
 def _arrays(program: Program) -> Iterator[ArrayMember]:
     """The arrays that are collected, each once; one name is one array on both core kinds."""
     found = {item.array.name: item.array for item in program.statements() if isinstance(item, Collect)}
-    return (ArrayMember(member(array.name), array.capacity, array.meaning) for array in found.values())
+    return (ArrayMember(member(each.name), cxx_text(each.size), each.meaning) for each in found.values())
 
 
 def _slots(program: Program) -> Iterator[str]:

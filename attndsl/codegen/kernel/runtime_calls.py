@@ -17,6 +17,7 @@ from attndsl.expr import Compare, Const, Expr, Named, Symbol, as_expr, constant_
 from attndsl.target import Architecture
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz
+from attndsl.tile.instructions.base import is_one
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
 from attndsl.tile.instructions.units import block_elements, repeat_elements
 from attndsl.tile.statements import For, If, Let, Seq, Statement
@@ -37,7 +38,11 @@ def call_of_loop(loop: For, names: Spelling) -> str | None:
 
 
 def call_of_branch(branch: If, names: Spelling, architecture: Architecture) -> str | None:
-    """The call that loads a matrix whose pitch may exceed the limit of one copy; None of other branches."""
+    """The call that loads what may exceed the limits of one copy: a matrix by its pitch, the heads of some
+    positions by theirs; None of other branches."""
+    found = _positions(branch, names, architecture)
+    if found is not None:
+        return found
     whole, loop = _only(branch.then), _only(branch.otherwise)
     if not isinstance(whole, LoadNz) or not isinstance(loop, For):
         return None
@@ -55,6 +60,42 @@ def call_of_branch(branch: If, names: Spelling, architecture: Architecture) -> s
         row.dst.buffer is whole.dst.buffer and text.startswith("LoadNz("),
     )
     return text.replace("LoadNz(", "LoadNzOfAnyPitch(", 1) if all(by_row) else None
+
+
+def _positions(branch: If, names: Spelling, architecture: Architecture) -> str | None:
+    """The rows of some positions: of one head as a matrix, of several as a matrix each."""
+    one_head, other = _only(branch.then), _only(branch.otherwise)
+    if not isinstance(one_head, LoadNz) or not isinstance(other, If):
+        return None
+    several, loop = _only(other.then), _only(other.otherwise)
+    if not isinstance(several, LoadNz) or not isinstance(loop, For):
+        return None
+    row = _only(loop.body)
+    if not isinstance(row, LoadNz):
+        return None
+    positions, heads, pitch = several.matrices, several.src.rows, one_head.src.pitch
+    fits = Compare("<=", pitch, Const(architecture.max_nd2nz_pitch))
+    depth, start = fractal_depth(row.dst.buffer.dtype), several.dst.offset
+    loads = (one_head, several, row)
+    alike = (
+        all(each.padded_rows.same(row.padded_rows) and each.row_step.same(Const(1)) for each in loads),
+        all(each.src.cols.same(row.src.cols) and each.src.tensor is row.src.tensor for each in loads),
+        all(each.dst.buffer is row.dst.buffer for each in loads),
+        is_one(one_head.matrices) and is_one(row.matrices),
+        one_head.dst.offset.same(start) and one_head.src.offset.same(several.src.offset),
+        one_head.src.rows.same(positions) and row.src.rows.same(heads),
+        several.src_matrix_pitch.same(pitch) and several.matrix_step.same(heads),
+        row.src.pitch.same(several.src.pitch) and loop.end.same(positions),
+        loop.begin.same(Const(0)) and loop.step.same(Const(1)),
+        _moves(row.src.offset, loop.var, several.src.offset, pitch),
+        _moves(row.dst.offset, loop.var, start, heads * depth),
+        other.condition.same(fits) and branch.condition.same(Compare("==", heads, Const(1)) & fits),
+    )
+    if not all(alike):
+        return None
+    places = f"{names.local(row.dst.buffer, start)}, {names.gm(row.src.tensor, several.src.offset)}"
+    sizes = (positions, heads, row.src.cols, pitch, row.src.pitch, row.padded_rows)
+    return f"LoadPositions({places}, {', '.join(map(names.expr, sizes))});"
 
 
 def _only(body: Statement | None) -> Statement | None:

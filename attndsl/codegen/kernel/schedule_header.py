@@ -101,7 +101,8 @@ def schedule_text(
     Args:
         values: the schedule options. ``why``: who chose each.
     """
-    whole = [item for item in program.constants if not isinstance(item.named.value, float)]
+    own = (item for item in program.constants if not item.host_only)
+    whole = [item for item in own if not isinstance(item.named.value, float)]
     named = {item.option for item in whole if item.option}
     told = {
         name: value

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from attndsl.codegen.names.members import constant, gm_member, scalar
+from attndsl.codegen.names.members import constant, gm_member, list_member, scalar
 from attndsl.codegen.names.spelling import Kind, StageOperand
 from attndsl.expr import Expr, Load, Scope, Symbol
 from attndsl.expr.reductions import Fold
@@ -27,8 +27,9 @@ from attndsl.tile.statements import PickTensor, SetCrossFlag, SetEvent, Stage, W
 TYPE, PARAMETER = "StageOperands", "operands"
 _WIDTH = 80
 _CTYPES = {"int64": "int64_t ", "float32": "float "}
-_KINDS = (Kind.TENSOR, Kind.FIELD, Kind.FLAG)
+_KINDS = (Kind.TENSOR, Kind.LIST, Kind.FIELD, Kind.FLAG)
 """The order of members; among tiling fields, integers come first."""
+_SPELLED = {Kind.TENSOR: gm_member, Kind.LIST: list_member}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,19 +136,23 @@ class _Operands:
         tensors = (*program.parameters, *program.workspace)
         self._tensors = {tensor.name: tensor for tensor in tensors}
         self._ctypes = ctypes
-        self._fields = {each.name: each for each in program.tiling}
+        self._fields = {each.name: each for each in program.fields}
 
     def ctype(self, own: StageOperand) -> str:
         """The type of its member, with what stands between the type and the name."""
+        if own.kind is Kind.LIST:
+            return "ListTensorDesc &"
         if own.kind is Kind.TENSOR:
-            return f"const GlobalTensor<{self._ctypes[self._tensors[own.name]]}> &"
+            tensor = self._tensors[own.name]
+            # which element of a list it is, stages choose
+            return f"{'' if tensor.listed else 'const '}GlobalTensor<{self._ctypes[tensor]}> &"
         return "uint16_t " if own.kind is Kind.FLAG else _CTYPES[self._fields[own.name].ctype]
 
     def meaning(self, own: StageOperand) -> str:
         """What it is, for the reader."""
         if own.kind is Kind.TENSOR:
             return self._tensors[own.name].meaning
-        return "" if own.kind is Kind.FLAG else self._fields[own.name].meaning
+        return self._fields[own.name].meaning if own.kind is Kind.FIELD else ""
 
     def rank(self, own: StageOperand) -> tuple[int, bool]:
         """What members are ordered by."""
@@ -182,8 +187,10 @@ class _StageComparison(Comparison):
             return self._expressions(first, second)
         if isinstance(first, GlobalTensor):
             return self._pair(Kind.TENSOR, first.name, second.name)
-        if isinstance(first, PickTensor):  # it names the list, which is a member of the kernel
-            return first.tensor is second.tensor and self.same_fields(first, second)
+        if isinstance(first, PickTensor):
+            return self._pair(Kind.LIST, first.tensor.name, second.tensor.name) and self.same_fields(
+                first, second
+            )
         if isinstance(first, SetCrossFlag | WaitCrossFlag):
             but = frozenset({"name", "flag"})
             return self._pair(Kind.FLAG, first.name, second.name) and self.same_fields(first, second, but)
@@ -261,7 +268,9 @@ def _name(own: StageOperand, part: str) -> str:
     head, found, tail = own.name.rpartition(part) if part else (own.name, "", "")
     within = found and head and (not tail or tail[0].isupper())
     name = head + tail if within else own.name
-    return gm_member(name).strip("_") if own.kind is Kind.TENSOR else f"{name[:1].lower()}{name[1:]}"
+    if own.kind in _SPELLED:
+        return _SPELLED[own.kind](name).strip("_")
+    return f"{name[:1].lower()}{name[1:]}"
 
 
 def _part(part: str, operands: Sequence[StageOperand]) -> PartOperands:
@@ -271,8 +280,8 @@ def _part(part: str, operands: Sequence[StageOperand]) -> PartOperands:
 
 def member_text(own: StageOperand) -> str:
     """An operand as functions that do not share it have it."""
-    if own.kind is Kind.TENSOR:
-        return gm_member(own.name)
+    if own.kind in _SPELLED:
+        return _SPELLED[own.kind](own.name)
     return constant(own.name) if own.kind is Kind.FLAG else scalar(Symbol(own.name, Scope.TILING))
 
 

@@ -7,12 +7,11 @@ with the shortest name. Programs are compared as trees, statement by statement.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from attndsl.codegen.kernel.dtype_parameter import (
-    SameObject,
     dtype_parameter,
     equal_programs,
     text_name,
@@ -39,31 +38,27 @@ class SharedText:
 
 @dataclass(frozen=True, eq=False)
 class SharedTexts:
-    """The texts of a project's kernels, and which of them each kernel has, in the order of ``kernels``."""
+    """The text of each kernel of a project."""
 
-    kernels: tuple[Compiled, ...]
-    of_kernels: tuple[SharedText, ...]
+    by_kernel: Mapping[Compiled, SharedText]
 
     def of(self, compiled: Compiled) -> SharedText:
         """The text of one of the kernels."""
-        return next(
-            text for kernel, text in zip(self.kernels, self.of_kernels, strict=True) if kernel is compiled
-        )
+        return self.by_kernel[compiled]
 
     @property
     def texts(self) -> tuple[SharedText, ...]:
-        """Each text once."""
-        return tuple(dict.fromkeys(self.of_kernels))
+        """Each text once, in the order of the kernels."""
+        return tuple(dict.fromkeys(self.by_kernel.values()))
 
 
 def shared_texts(kernels: Sequence[Compiled]) -> SharedTexts:
     """The texts of the kernels of one project."""
-    return _shared_texts(tuple(map(SameObject, kernels)))
+    return _shared_texts(tuple(kernels))
 
 
 @lru_cache(maxsize=64)
-def _shared_texts(keys: tuple[SameObject, ...]) -> SharedTexts:
-    kernels = tuple(key.compiled for key in keys)
+def _shared_texts(kernels: tuple[Compiled, ...]) -> SharedTexts:
     by_name: dict[str, Compiled] = {}
     for compiled in kernels:
         by_name.setdefault(text_name(compiled), compiled)
@@ -79,7 +74,7 @@ def _shared_texts(keys: tuple[SameObject, ...]) -> SharedTexts:
     for family in families:
         first, *others = (by_name[name] for name in sorted(family, key=len))
         texts |= dict.fromkeys(family, SharedText(first, tuple(others)))
-    return SharedTexts(kernels, tuple(texts[text_name(each)] for each in kernels))
+    return SharedTexts({each: texts[text_name(each)] for each in kernels})
 
 
 def _equal(first: Compiled, second: Compiled) -> bool:

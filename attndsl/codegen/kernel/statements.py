@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from attndsl.base.errors import InternalError
-from attndsl.codegen.kernel.item_decoding import FUNCTION, STRUCT, ItemDecoding
+from attndsl.codegen.kernel.item_decoding import DECODED, FOUND, FUNCTION, STRUCT, ItemDecoding
 from attndsl.codegen.kernel.kept_steps import kept_member, kept_struct
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages
@@ -23,7 +23,7 @@ from attndsl.expr.reductions import Fold
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
-from attndsl.tile.scalars import binds, defined, free
+from attndsl.tile.scalars import binds, defined, free, names_of
 from attndsl.tile.statements import (
     Alloc,
     Barrier,
@@ -50,8 +50,8 @@ _Held = tuple[tuple[Buffer, ...], ...]
 _INDENT = "    "
 _EARLIER = "earlier"
 """The local that holds the scalars of an earlier step."""
-_DECODED = 84
-"""Columns of the names that an item is decoded to."""
+_KEPT = 84
+"""Columns of the scalars that a step keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,10 @@ class Writer:
         self._shared = shared or SharedStages()
         self._stages = self
         self._inner = self if shared is None else Writer(program, spelling.taking(shared.spelled))
-        self._given = {field.name for field in program.tiling} | {scalar.name for scalar in CORE_SCALARS}
+        self._given = {field.name for field in program.fields} | {scalar.name for scalar in CORE_SCALARS}
         bound = dict.fromkeys(name for item in program.statements() for name in binds(item))
         self._definitions = {name: place for place, name in enumerate(bound)}
+        self._read = {name for item in program.statements() for name in names_of(item)}
         self.functions: list[Function] = []
 
     def body(self, tree: Seq) -> tuple[str, ...]:
@@ -175,12 +176,16 @@ class Writer:
     def _pick(self, statement: PickTensor) -> str:
         tensor, index = statement.tensor, self._spelling.expr(statement.index)
         ctype = self._spelling.ctype(tensor)
-        element = f"{list_member(tensor.name)}.GetDataPtr<{ctype}>(static_cast<uint32_t>({index}))"
+        entries = self._spelling.list_of(tensor)
+        # of an operand of the function, C++ does not know that it has templates
+        method = "GetDataPtr" if entries == list_member(tensor.name) else "template GetDataPtr"
+        element = f"{entries}.{method}<{ctype}>(static_cast<uint32_t>({index}))"
         return f"{self._spelling.gm(tensor, 0)}.SetGlobalBuffer({element});"
 
     def _collect(self, statement: Collect) -> Iterator[str]:
         """The loop ends with the array full, which C++ has to look at before it looks at the condition."""
         count, index, array = scalar(statement.count), scalar(statement.index), statement.array
+        place = "" if statement.place.same(Const(0)) else f"{self._spelling.expr(statement.place)} + "
         begin, extent = (self._spelling.expr(bound) for bound in (statement.begin, statement.extent))
         more = f"{index} < {extent} && {count} < {array.capacity}"
         condition, left, spelled = statement.condition, f"{index}sToSkip", dict[str, str]()
@@ -190,20 +195,20 @@ class Writer:
             condition, spelled = condition & (Symbol(left) <= 0), {left: f"{left}--"}
         yield f"for (int64_t {index} = {begin}; {more}; ++{index}) {{"
         yield f"{_INDENT}if ({self._spelling.expr(condition, spelled)}) {{"
-        yield f"{_INDENT * 2}{member(array.name)}[{count}++] = {index};"
+        yield f"{_INDENT * 2}{member(array.name)}[{place}{count}++] = {index};"
         yield f"{_INDENT}}}"
         yield "}"
 
     def _keep(self, keep: KeepScalars) -> Iterator[str]:
         steps, expr = keep.steps, self._spelling.expr
         slot, run, counter, runs = (expr(each) for each in (steps.slot, steps.run, steps.counter, steps.runs))
-        values = ", ".join(scalar(symbol) for symbol in keep.scalars)
+        values = ", ".join(expr(symbol) for symbol in keep.scalars)
         yield f"const int64_t {slot} = {counter}++ % {expr(steps.depth)};"
-        if steps.run in keep.scalars:
+        if steps.run in keep.scalars or steps.runs.name in self._read:
             yield f"{runs} += {expr(keep.begins)};"
             yield f"const int64_t {run} = {runs} % {expr(steps.depth)};"
         text = f"{kept_member(keep)}[{slot}] = {{{values}}};"
-        yield from textwrap.wrap(text, _DECODED, subsequent_indent=_INDENT, break_long_words=False)
+        yield from textwrap.wrap(text, _KEPT, subsequent_indent=_INDENT, break_long_words=False)
 
     def _earlier(self, earlier: Earlier, held: _Held) -> Iterator[str]:
         keep, expr = earlier.keep, self._spelling.expr
@@ -264,22 +269,24 @@ class Writer:
 
     def _decoded(self, loop: For, held: _Held, decoding: ItemDecoding) -> Iterator[str]:
         """The body of a loop over items, which begins with what all cores decode alike."""
-        names = [scalar(let.symbol) for let in decoding.lets]
-        text = f"const auto [{', '.join(names)}] = {FUNCTION}({scalar(loop.var)});"
-        yield from textwrap.wrap(text, _DECODED, subsequent_indent=_INDENT, break_long_words=False)
-        scope = frozenset(let.symbol.name for let in decoding.lets)
-        yield from self._sequence(decoding.rest(loop), held, scope, decoding.lets)
+        yield f"const {STRUCT} {DECODED} = {FUNCTION}({scalar(loop.var)});"
+        writer = self._spelled(self._spelling.with_scalars(decoding.spelled(DECODED)))
+        yield from writer._sequence(decoding.rest(loop), held, frozenset((DECODED,)), decoding.members)
 
     def decoding_lines(self) -> tuple[str, ...]:
         """The body of the function that decodes an item."""
         if self._decoding is None:
             return ()
-        lets = Seq(body=self._decoding.lets)
-        names = ", ".join(scalar(let.symbol) for let in self._decoding.lets)
-        return (*self._sequence(lets, (), frozenset()), f"return {STRUCT}{{{names}}};")
+        places = self._decoding.spelled(FOUND)
+        expr = self._spelling.with_scalars(places).expr
+        lines = (
+            f"{places.get(let.symbol.name) or f'const int64_t {scalar(let.symbol)}'} = {expr(let.value)};"
+            for let in self._decoding.lets
+        )
+        return (f"{STRUCT} {FOUND};", *lines, f"return {FOUND};")
 
     def _branch(self, branch: If, held: _Held) -> Iterator[str]:
-        call = call_of_branch(branch, self._spelling, self._architecture)
+        call = self._call_of(branch)
         if call is not None:
             yield call
             return
@@ -287,13 +294,16 @@ class Writer:
         yield from self._inside(branch.then, held)
         if branch.otherwise is not None:
             only = _only(branch.otherwise)
-            if isinstance(only, If):
+            if isinstance(only, If) and self._call_of(only) is None:
                 head, *rest = self._branch(only, held)
                 yield from (f"}} else {head}", *rest)
                 return
             yield "} else {"
             yield from self._inside(branch.otherwise, held)
         yield "}"
+
+    def _call_of(self, branch: If) -> str | None:
+        return call_of_branch(branch, self._spelling, self._architecture)
 
     def _lifetime(self, lifetime: Alloc, held: _Held, scope: frozenset[str] | None) -> Iterator[str]:
         """A block of its own, unless it ends with the block that it stands in and takes none of its names."""

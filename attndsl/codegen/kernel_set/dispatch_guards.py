@@ -15,9 +15,8 @@ from operator import or_
 from typing import Any
 
 from attndsl.codegen.host.problem_members import (
-    HEAD_SIZE,
-    VALUE_SIZE,
     counted,
+    head_symbol,
     io_tensor,
     member_of,
     number_of_value,
@@ -29,7 +28,6 @@ from attndsl.expr import Compare, Const, Expr, Logic, Symbol
 from attndsl.expr.argument_facts import DTYPE, GIVEN, asks, dtype_of, given, kind_of, layout_of
 from attndsl.graph.branch_conditions import Decision
 from attndsl.lowering.signature.enum_parameters import enums_as_numbers
-from attndsl.lowering.signature.host_scalars import HOST
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.specialization import (
     Specialization,
@@ -89,10 +87,10 @@ def guards_of(operator: Contract, special: Specialization) -> tuple[DispatchGuar
     fractal = operator.device.architecture.fractal
     found = [
         DispatchGuard(_is(dtype_of(io.name), io.dtypes.index(special.dtype))),
-        _within_padded_size(HEAD_SIZE, special.padded_head_size, fractal),
+        _within_padded_size(head_symbol(operator), special.padded_head_size, fractal),
     ]
     if special.padded_value_size is not None:
-        found.append(_within_padded_size(VALUE_SIZE, special.padded_value_size, fractal))
+        found.append(_within_padded_size(head_symbol(operator, "E"), special.padded_value_size, fractal))
     ignored = ignored_features(operator, special)
     for feature in feature_names(operator):
         if feature not in ignored:
@@ -104,18 +102,16 @@ def guards_of(operator: Contract, special: Specialization) -> tuple[DispatchGuar
 def asked_symbols(kernels: Sequence[Compiled]) -> tuple[str, ...]:
     """The parameters, dtypes, layouts and splits that these kernels are picked by besides the io dtype, in
     order of first use."""
-    every = {name: None for each in kernels for guard in guards(each) for name in _symbols(guard)}
-    io = {dtype_of(io_tensor(each.operator).name).name for each in kernels}
-    return tuple(name for name in every if name not in io and kind_of(name) != GIVEN)
+    every = {
+        name: None for each in kernels for guard in guards(each) for name in sorted(guard.condition.symbols())
+    }
+    others = {dtype_of(io_tensor(each.operator).name).name for each in kernels}
+    others |= {head_symbol(each.operator, axis).name for each in kernels for axis in "DE"}
+    return tuple(name for name in every if name not in others and kind_of(name) != GIVEN)
 
 
-def _symbols(guard: DispatchGuard) -> list[str]:
-    return sorted(name for name in guard.condition.symbols() if not name.startswith(HOST))
-
-
-def _within_padded_size(size: str, padded_size: int, fractal: int) -> DispatchGuard:
-    symbol = Symbol(f"{HOST}{size}")
-    return DispatchGuard((symbol > padded_size - fractal) & (symbol <= padded_size))
+def _within_padded_size(size: Symbol, padded_size: int, fractal: int) -> DispatchGuard:
+    return DispatchGuard((size > padded_size - fractal) & (size <= padded_size))
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from attndsl.codegen.names.members import constant, cxx_type, gm_member
+from attndsl.codegen.names.members import constant, cxx_type, gm_member, list_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.expr import Const, Expr, ExprLike, Load, Scope, Symbol, as_expr
 from attndsl.target import MemorySpace
@@ -33,13 +33,16 @@ class Kind(Enum):
     """What an operand is that stages of several attentions may take as an argument."""
 
     TENSOR = "tensor"
+    LIST = "list of tensors"
     FIELD = "tiling field"
     FLAG = "cross-core flag"
 
 
 @dataclass(frozen=True, slots=True)
 class StageOperand:
-    """A tensor in global memory, a tiling field or a cross-core flag of a program, by its name there."""
+    """A tensor in global memory, the list that it is picked from, a tiling field or a cross-core flag of a
+    program, by its name there.
+    """
 
     kind: Kind
     name: str
@@ -108,6 +111,10 @@ class Spelling:
         """A GlobalTensor at an element offset."""
         name = self._arguments.get(StageOperand(Kind.TENSOR, tensor.name)) or gm_member(tensor.name)
         return name + self._index(as_expr(offset))
+
+    def list_of(self, tensor: GlobalTensor) -> str:
+        """The list that a tensor is an element of."""
+        return self._arguments.get(StageOperand(Kind.LIST, tensor.name)) or list_member(tensor.name)
 
     def ctype(self, operand: Buffer | GlobalTensor) -> str:
         """The C++ type of an operand's elements."""

@@ -19,7 +19,7 @@ from attndsl.base.disk_cache import (
 )
 from attndsl.base.errors import AttnDslError, InternalError, UserError
 from attndsl.base.garbage import seldom_collected
-from attndsl.base.package_files import sources_key
+from attndsl.base.package_files import USERS_OF_KERNELS, sources_key
 from attndsl.codegen.kernel_set.request import KernelRequest, in_order
 from attndsl.codegen.project.files import write_files
 from attndsl.spec.operator.operator import Operator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from attndsl.codegen.project.project import Project
 
 _FILE = "projects.json"
-_UNCONCERNED = frozenset({"cli", "campaign", "emulator", "execute", "mutate"})
+_UNCONCERNED = USERS_OF_KERNELS | {"execute"}
 """Packages that decide nothing about the files of a project."""
 
 

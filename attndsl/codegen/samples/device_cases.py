@@ -31,6 +31,7 @@ from attndsl.spec.errors import CallError, ContractWarning
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case
 from attndsl.verify.data.integers import Integers
+from attndsl.verify.judge.benchmark import precision
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import GROUP, WARNED, WORKLOAD, Values
@@ -77,13 +78,15 @@ class Recipe:
 class DeviceCase:
     """One call: recipes, lists of recipes and scalars by argument, and the expected results.
 
-    ``entries``: of the lengths that it passes, as kernels read them.
+    ``entries``: of the lengths that it passes, as kernels read them. ``precisions``: the dtype whose rounding
+    errors a result has, see :func:`attndsl.verify.judge.benchmark.precision`.
     """
 
     name: str
     arguments: dict[str, Recipe | tuple[Recipe, ...] | Any]
     expected: dict[str, Array]
     entries: dict[str, int]
+    precisions: dict[str, str]
 
     def values(self) -> dict[str, Any]:
         """The arguments of the call."""
@@ -102,6 +105,7 @@ class DeviceCase:
                 "dtype": array.dtype.name,
                 "shape": list(array.shape),
                 "bytes": base64.b64encode(array.tobytes()).decode(),
+                **({} if self.precisions[name] == array.dtype.name else {"precision": self.precisions[name]}),
             }
             for name, array in self.expected.items()
         }
@@ -263,7 +267,8 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
         return None
     expected = dict(zip((spec.name for spec in operator.outputs), results, strict=True))
     lengths = (spec.name for spec in operator.tensors if spec.kind == "lengths" and spec.name in recipes)
-    return DeviceCase(name, recipes, expected, {each: int(call.arrays[each].size) for each in lengths})
+    entries = {each: int(call.arrays[each].size) for each in lengths}
+    return DeviceCase(name, recipes, expected, entries, {each: precision(call, each) for each in expected})
 
 
 def _telling(results: Sequence[Array]) -> bool:

@@ -70,7 +70,10 @@ def direct_text(names: Names, case: DeviceCase | None) -> DirectText:
         ports=tuple(_ports(names)),
         recipes=tuple(_recipes(names, case)),
         fill=tuple(_fill(names, case)),
-        results=tuple(_result(names.outputs[name], array) for name, array in case.expected.items()),
+        results=tuple(
+            _result(names.outputs[name], array, case.precisions[name])
+            for name, array in case.expected.items()
+        ),
         has_lengths=any(_is_lengths(item) for item in names.tensors if item.spec.name in passed),
     )
 
@@ -154,14 +157,17 @@ SMALLEST = -6
 """Exponent of the number that stands for the largest where all are smaller."""
 
 
-def allowed(array: Array) -> float:
-    """How far a result may be from the reference's: a few units in the last place of its largest number."""
+def allowed(array: Array, precision: str) -> float:
+    """How far a result may be from the reference's: a few units in the last place of its largest number.
+
+    ``precision``: the dtype whose units they are.
+    """
     largest = float(abs(array.astype("float64")).max())
-    unit = 2.0 ** UNITS[array.dtype.name] if array.dtype.name in UNITS else 0.0
+    unit = 2.0 ** UNITS[precision] if precision in UNITS else 0.0
     return unit * max(largest, 2.0**SMALLEST)
 
 
-def _result(name: str, array: Array) -> SampleResult:
+def _result(name: str, array: Array, precision: str) -> SampleResult:
     numbers = [repr(float(each)) for each in array.reshape(-1)]
     lines, current = [], ""
     for number in numbers:
@@ -171,4 +177,4 @@ def _result(name: str, array: Array) -> SampleResult:
         current += f"{number}, "
     lines.append(current.rstrip())
     member = f"DataType::{dtype_member(array.dtype.name)}"
-    return SampleResult(name, member, f"{allowed(array):.6g}", tuple(lines))
+    return SampleResult(name, member, f"{allowed(array, precision):.6g}", tuple(lines))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from attndsl.base.errors import InternalError
 from attndsl.codegen.names.members import ENTRY_SIZE, constant, fold_function, list_member, scalar, source
-from attndsl.expr import Binary, Compare, Const, Element, Expr, Load, Logic, Named, Select, Symbol
+from attndsl.expr import Binary, Compare, Const, Element, Expr, Load, Logic, Named, Scope, Select, Symbol
 from attndsl.expr.nodes import Pair, bracketed
 from attndsl.expr.operators import ATOM, OPERATORS
 from attndsl.expr.reductions import Fold
@@ -100,8 +100,13 @@ def _entry_size(expr: EntrySize, spelled: Mapping[str, str]) -> _Text:
     return f"{ENTRY_SIZE}({arguments})", ATOM
 
 
+def passed_scalars(fold: Fold) -> tuple[Symbol, ...]:
+    """The scalars that the function of a fold takes besides the end of its range: it sees tiling fields."""
+    return tuple(symbol for symbol in fold.captured() if symbol.scope is not Scope.TILING)
+
+
 def _fold(expr: Fold, spelled: Mapping[str, str]) -> _Text:
-    arguments = ", ".join(cxx_text(value, spelled) for value in (expr.range_end(), *expr.captured()))
+    arguments = ", ".join(cxx_text(value, spelled) for value in (expr.range_end(), *passed_scalars(expr)))
     return f"{fold_function(expr)}({arguments})", ATOM
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
 from attndsl.codegen.names.members import ENTRY_SIZE, fold_function, member
-from attndsl.codegen.text.cxx_expressions import FUNCTIONS, cxx_text
+from attndsl.codegen.text.cxx_expressions import FUNCTIONS, cxx_text, passed_scalars
 from attndsl.expr import Binary, Element, Expr, Load, Scope
 from attndsl.expr.reductions import Fold
 from attndsl.tile.entry_size import EntrySize
@@ -15,12 +15,13 @@ from attndsl.tile.entry_size import EntrySize
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A function that gives an ``int64_t``.
+    """A function that gives an ``int64_t``. ``doc``: a sentence on what that is.
 
     ``static``: it uses no member of the kernel. ``members``: the members that it keeps from call to call.
     """
 
     name: str
+    doc: str
     parameters: str
     lines: tuple[str, ...]
     static: bool = True
@@ -63,6 +64,7 @@ def kernel_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
 _MOST_DIMENSIONS = 8
 _SIZE_FROM_END = Helper(
     ENTRY_SIZE,
+    "The size of a dimension of a tensor in a list; fromEnd 1: the last dimension.",
     "ListTensorDesc &list, int64_t index, int64_t fromEnd",
     (
         f"uint64_t sizes[{_MOST_DIMENSIONS}];",
@@ -83,10 +85,9 @@ def _is_running(fold: Fold) -> bool:
 
 def _running_sum(fold: Fold) -> Helper:
     """A sum of a range from 0 on as a member function. Items come in order: a core adds each term once."""
-    index, captured = fold.index, tuple(symbol.name for symbol in fold.captured())
     stem = f"{fold.name[:1].lower()}{fold.name[1:]}"
     end, total = member(f"{stem}End"), member(f"{stem}Sum")
-    value = cxx_text(fold.body, {name: name for name in captured} | {index: end})
+    value = cxx_text(fold.body, {fold.index: end})
     lines = (
         f"if (extent < {end}) {{",
         f"    {end} = 0;",
@@ -97,15 +98,18 @@ def _running_sum(fold: Fold) -> Helper:
         "}",
         f"return {total};",
     )
-    parameters = ", ".join(f"int64_t {name}" for name in ("extent", *captured))
-    return Helper(fold_function(fold), parameters, lines, static=False, members=(end, total))
+    doc = "The sum of the first lengths. Items come in order: it goes on where the last call ended."
+    return Helper(fold_function(fold), doc, "int64_t extent", lines, static=False, members=(end, total))
+
+
+_FOUND = {"sum": "The sum of a number", "max": "The largest of a number", "min": "The smallest of a number"}
 
 
 def _fold_helper(fold: Fold) -> Helper:
     """The loop over the range, as a member function of its extent and the scalars of the body."""
     if _is_running(fold):
         return _running_sum(fold)
-    index, captured = fold.index, tuple(symbol.name for symbol in fold.captured())
+    index, captured = fold.index, tuple(symbol.name for symbol in passed_scalars(fold))
     value = cxx_text(fold.body, {name: name for name in captured})
     lines = ["int64_t found = 0;", f"for (int64_t {index} = 0; {index} < extent; ++{index}) {{"]
     if fold.op == "sum":
@@ -115,4 +119,5 @@ def _fold_helper(fold: Fold) -> Helper:
         lines.append(f"    const int64_t value = {value};")
         lines.append(f"    found = {index} == 0 || value {better} found ? value : found;")
     parameters = ", ".join(f"int64_t {name}" for name in ("extent", *captured))
-    return Helper(fold_function(fold), parameters, (*lines, "}", "return found;"), static=False)
+    doc = f"{_FOUND[fold.op]} for each {index} below extent, 0 if there is none."
+    return Helper(fold_function(fold), doc, parameters, (*lines, "}", "return found;"), static=False)

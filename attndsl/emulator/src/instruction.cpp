@@ -248,18 +248,22 @@ bool Instruction::admit(const Work& work) {
       }
       if (o.memory->kind == MemoryKind::GM) count_global(o, moved);
     }
+  execute(work, moved);
+  return true;
+}
+
+// What the timeline takes of it.
+void Instruction::execute(const Work& work, const CoreTime::Moved& moved) {
   if (pipe_ == Pipe::V && machine->knobs.auto_sync) order_by_compiler();
   note_touched();
   core->time.execute(*core, pipe_, work, moved, what_, at_);
   machine->timeline.touched.clear();
-  return true;
 }
 
 // For a recorded timeline: where the operands on chip begin.
 void Instruction::note_touched() {
   Timeline& t = machine->timeline;
   if (!t.keep_spans) return;
-  t.touched.clear();
   for (const Operand& o : operands())
     if (o.memory->kind != MemoryKind::GM)
       t.touched.push_back({o.memory->kind, o.kind != AccessKind::Read, static_cast<uint32_t>(o.is_lanes ? o.lanes.at : o.extent.at)});
@@ -271,10 +275,7 @@ void Instruction::take_time(const Work& work) {
   CoreTime::Moved moved;
   for (const Operand& o : operands())
     if (o.memory->kind == MemoryKind::GM) count_global(o, moved);
-  if (pipe_ == Pipe::V && machine->knobs.auto_sync) order_by_compiler();
-  note_touched();
-  core->time.execute(*core, pipe_, work, moved, what_, at_);
-  machine->timeline.touched.clear();
+  execute(work, moved);
 }
 
 // Where only time is followed: the scalar unit's own work takes effect, and copies of what it wrote or may read.

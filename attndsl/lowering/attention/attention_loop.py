@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from attndsl.expr import Expr, Scope, Symbol
-from attndsl.lowering.attention.continuous import FIRST_STEP, LAST_STEP, has_keys
+from attndsl.lowering.attention.continuous import FIRST_STEP, LAST_STEP, has_keys, items_begun
 from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.attention.widen_rows import widen_rows
@@ -18,12 +19,35 @@ _Step = tuple[Stage | None, int, Expr]
 """A stage, its lag, and when it has work in a step of a continuous pipeline."""
 
 
-def attention_loop(context: Context, modifiers: Modifiers, finish: Sequence[Statement]) -> Seq:
+@dataclass(frozen=True, kw_only=True)
+class FurtherUse:
+    """What takes the exponentials of a tile besides the cube.
+
+    Attributes:
+        begin: its statements before the tiles of an item.
+        of_rows: those on the exponentials of a step's rows.
+        of_tile: its stage after all rows of a tile, while the cube adds the values.
+    """
+
+    begin: Sequence[Statement] = ()
+    of_rows: Sequence[Statement] = ()
+    of_tile: Stage | None = None
+
+
+def attention_loop(
+    context: Context,
+    modifiers: Modifiers,
+    finish: Sequence[Statement],
+    further: FurtherUse | None = None,
+) -> Seq:
     """The stages of an item. The first runs ``prefetch_distance`` tiles ahead of the weighted sums.
 
     Quantized rows are widened ``widen_lead`` tiles ahead of the scores, so that the cube does not wait for
-    them. ``finish``: its complete rows, stages of a continuous pipeline.
+    them. ``finish``: its complete rows, stages of a continuous pipeline. ``further``: of a pipeline that
+    drains.
     """
+    also = further or FurtherUse()
+    assert further is None or not context.continuous
     lag = context.schedule.prefetch_distance
     lead = context.schedule.widen_lead if context.widens else 0
     keyed = has_keys(context)
@@ -31,13 +55,14 @@ def attention_loop(context: Context, modifiers: Modifiers, finish: Sequence[Stat
     steps: list[_Step] = [
         (widen_rows(context, context.keys), 0, keyed),
         (score_tile(context), lead, keyed),
-        (softmax_tile(context, modifiers), lead, keyed),
+        (softmax_tile(context, modifiers, also.of_rows), lead, keyed),
+        (also.of_tile, lead, keyed),
         (widen_rows(context, context.values), lead, keyed),
         (weighted_tile(context), lag, keyed),
         (update_tile(context), lag, keyed),
     ]
     if not context.continuous:
-        return seq(start, sums, _loop(context, steps), *finish)
+        return seq(*also.begin, start, sums, _loop(context, steps), *finish)
     begin: list[_Step] = [(start, 0, FIRST_STEP)]
     end: list[_Step] = [(as_stage(item), lag, LAST_STEP) for item in finish]
     return seq(_loop(context, [*begin, *steps[:-1], (sums, lag, FIRST_STEP), steps[-1], *end]))
@@ -65,7 +90,7 @@ def _counted_steps(context: Context) -> Steps:
     return Steps(
         counter=Symbol(context.label("stepsBegun"), Scope.MEMBER),
         slot=SLOT,
-        runs=Symbol(context.label("itemsBegun"), Scope.MEMBER),
+        runs=items_begun(context),
         run=ITEM_SLOT,
         depth=context.ring,
     )

@@ -8,10 +8,10 @@ finish the last item.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from attndsl.base.source_location import UNKNOWN_LINE
-from attndsl.expr import Const, Expr, maximum, minimum, select
+from attndsl.expr import Const, Expr, Scope, Symbol, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     ITEM,
@@ -24,8 +24,8 @@ from attndsl.lowering.emit.loop_scalars import (
     TILES,
 )
 from attndsl.lowering.errors import IllegalScheduleValue
-from attndsl.tile.program import BLOCK_COUNT
-from attndsl.tile.statements import Collect, Let, PickTensor, Statement
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
+from attndsl.tile.statements import Let, Statement
 
 
 def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
@@ -43,33 +43,59 @@ def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
         raise IllegalScheduleValue("pipeline", stated, rule, "drained", UNKNOWN_LINE)
     if in_the_way:
         return contexts
-    return tuple(replace(context, continuous=True) for context in contexts)
+    return tuple(_continuous(context) for context in contexts)
+
+
+def _continuous(context: Context) -> Context:
+    coming = (items_begun(context) + 1) % context.ring
+    return replace(context, continuous=True, rows=context.rows.in_flight(context.ring, coming))
+
+
+def items_begun(context: Context) -> Symbol:
+    """The items with steps that a core has begun."""
+    return Symbol(context.label("itemsBegun"), Scope.MEMBER)
 
 
 def _in_the_way(context: Context) -> str:
-    """Why a pipeline cannot be continuous; empty where the state of an item is scalars and numbers of rows.
-
-    A second run over the tiles, collected arrays and picked tensors belong to one item at a time.
-    """
+    """Why a pipeline cannot be continuous; empty where it can."""
     if context.computation.selection is not None:
         return "a selection runs over the tiles of an item again"
-    parts = (context.rows, context.keys, context.values)
-    entered = [statement for part in parts for statement in part.enter(context)]
-    if any(isinstance(statement, Collect) for statement in entered):
-        return "collected indices belong to one item at a time"
-    if any(isinstance(statement, PickTensor) for statement in entered):
-        return "an element of a list of tensors belongs to one item at a time"
     return ""
 
 
-def turns(context: Context) -> Expr:
-    """Where the loop over items ends, one turn after the block's last item."""
-    return context.items + minimum(context.items, BLOCK_COUNT) if context.continuous else context.items
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """The loop over a block's items: each ``blockCount``-th from ``begin`` to ``end``.
+
+    In a continuous pipeline the last turn comes after the block's last item. ``scalars``: what the bounds
+    are made of.
+    """
+
+    begin: Expr
+    end: Expr
+    scalars: tuple[Statement, ...] = ()
 
 
-def item_of_turn(context: Context) -> Expr:
-    """The item of a turn; the last turn has that of the turn before, with rows and keys that exist."""
-    return minimum(ITEM, context.items - 1) if context.continuous else ITEM
+def turns(context: Context) -> Turns:
+    """Items of several attentions go to blocks in turn, as if they were of one; a block may have none."""
+    items, before, begin = context.items, context.items_before, BLOCK_INDEX
+    scalars = list[Statement]()
+    if before is not None:
+        begin = Symbol(context.label("firstItem"))
+        value = (BLOCK_INDEX + BLOCK_COUNT - before % BLOCK_COUNT) % BLOCK_COUNT
+        scalars.append(Let(symbol=begin, value=value))
+    if not context.continuous:
+        return Turns(begin, items, tuple(scalars))
+    if not context.suffix:
+        return Turns(begin, items + minimum(items, BLOCK_COUNT), tuple(scalars))
+    end = Symbol(context.label("turnsEnd"))
+    scalars.append(Let(symbol=end, value=select(begin < items, items + BLOCK_COUNT, 0)))
+    return Turns(begin, end, tuple(scalars))
+
+
+def item_of_turn(context: Context, item: Expr) -> Expr:
+    """The item of a turn; the last turn, which has none, takes one with rows and keys that exist."""
+    return minimum(item, context.items - 1) if context.continuous else item
 
 
 def item_steps(context: Context) -> list[Statement]:

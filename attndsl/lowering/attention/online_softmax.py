@@ -8,6 +8,8 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.attention.continuous import ring_slot, state_row
@@ -132,8 +134,11 @@ def _start(context: Context, name: str, body: Seq, doc: str) -> Stage:
     )
 
 
-def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
-    """Online softmax of one tile: scores from their ring slot, probabilities to theirs."""
+def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statement] = ()) -> Stage:
+    """Online softmax of one tile: scores from their ring slot, probabilities to theirs.
+
+    ``also``: what is made of a step's exponentials besides, once the cube has them.
+    """
     where, size, b = context.where, context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
     stat = SLOT * context.rows_per_vector + R0
@@ -168,6 +173,7 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
                     ),
                 ),
             ),
+            *also,
         )
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 

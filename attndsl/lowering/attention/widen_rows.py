@@ -6,16 +6,15 @@ from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.scale_absorption import absorb_scale
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.keys.dequantize import Dequantized
-from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
+from attndsl.lowering.keys.key_source import KeySource, source_of_kind
 from attndsl.target import Core
 from attndsl.tile.statements import Stage, seq
 
 
-def widen_rows(context: Context, source: KeySource) -> Stage | None:
+def widen_rows(context: Context, rows: KeySource) -> Stage | None:
     """The stage for a tile of keys or values; None where they are not quantized."""
-    while isinstance(source, KeySourceAdapter) and not isinstance(source, Dequantized):
-        source = source.inner
-    if not isinstance(source, Dequantized):
+    source = source_of_kind(rows, Dequantized)
+    if source is None:
         return None
     widened = source.widen(context)
     body = seq(*tile_bounds(context), widened)

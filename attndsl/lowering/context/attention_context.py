@@ -20,6 +20,7 @@ class Context(Emitter):
         attention: the attention that is lowered, one of ``computation``.
         rows: its query rows. ``keys``, ``values``: the rows that it attends to.
         continuous: its pipeline goes on from one item to the next.
+        items_before: items of the attentions whose loops come before this one; None for the first.
     """
 
     computation: Computation
@@ -28,6 +29,7 @@ class Context(Emitter):
     keys: KeySource
     values: KeySource
     continuous: bool = False
+    items_before: Expr | None = None
 
     @property
     def items_in_flight(self) -> Expr:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attndsl.expr import Const
+from dataclasses import replace
+
+from attndsl.expr import Const, Expr
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.keys.key_source import KeySource
@@ -29,10 +31,13 @@ def attention_contexts(
     Raises:
         NotLowered: for queries, keys or values without a rule.
     """
-    return tuple(
-        _context(computation, attention, signature, schedule, device, inventory)
-        for attention in computation.attentions
-    )
+    found = list[Context]()
+    before: Expr | None = None
+    for attention in computation.attentions:
+        context = _context(computation, attention, signature, schedule, device, inventory)
+        found.append(replace(context, items_before=before))
+        before = context.items if before is None else before + context.items
+    return tuple(found)
 
 
 def _context(

@@ -54,6 +54,7 @@ class Emitter:
             it holds int8 numbers exactly.
         suffix: what tells the stages, rings and fields of this attention from those of others; empty for the
             only one.
+        longest_first: the tasks with most keys come first, and blocks take rounds of items in turns.
     """
 
     signature: KernelSignature
@@ -63,6 +64,7 @@ class Emitter:
     where: SourceLine
     cube_dtype: str
     suffix: str = ""
+    longest_first: bool = False
 
     @property
     def dtype(self) -> str:
@@ -110,6 +112,19 @@ class Emitter:
         if self.signature.one_head_size:
             return self.head_dim
         return self.inventory.field("valueDim", self.signature.extents["E"], "true head size of values")
+
+    def channels(self, role: str) -> Symbol:
+        """Channels of a row of keys or values, by its ``role``, "key" or "value"."""
+        return self.head_dim if role == "key" else self.value_dim
+
+    def padded_channels(self, role: str) -> Named:
+        """The size that they are padded to."""
+        return self.padded_head_size if role == "key" else self.padded_value_size
+
+    @property
+    def widest_padded_size(self) -> int:
+        """The larger one of the padded head sizes, for buffers that rows of keys and of values share."""
+        return max(self.signature.padded_head_size, self.signature.padded_value_size)
 
     @property
     def tile_keys(self) -> Named:
@@ -194,7 +209,9 @@ class Emitter:
         expr = self.settled(value)
         if constant_value(expr) is not None and not any(isinstance(node, Fold) for node in expr.walk()):
             return expr
-        known = next((field for field in self.inventory.fields if field.value.same(expr)), None)
+        known = next(
+            (each for each in self.inventory.fields if each.value.same(expr) and not each.host_only), None
+        )
         if known is not None:
             return known.symbol
         _check_host_knows(expr, self.where)

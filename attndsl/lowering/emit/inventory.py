@@ -13,7 +13,14 @@ from attndsl.expr.reductions import Fold
 from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.program import BLOCK_INDEX, Constant, Requirement, TilingField, tiling_scalar
+from attndsl.tile.program import (
+    BLOCK_INDEX,
+    Constant,
+    Requirement,
+    TilingField,
+    tiling_field_ref,
+    tiling_scalar,
+)
 
 
 class Inventory:
@@ -51,14 +58,34 @@ class Inventory:
         """Whether there is a tiling field of that name."""
         return name in self._fields
 
+    def host_number(self, name: str, value: Expr, meaning: str) -> Symbol:
+        """A number that the host computes others from, as their values name it; kernels do not see it."""
+        made = TilingField(name, "int64", value, meaning, host_only=True)
+        known = self._fields.setdefault(name, made)
+        if not known.value.same(value) or not known.host_only:
+            raise NamesTaken(frozenset({name}), f"tiling field {name} is both {known.value} and {value}")
+        return tiling_field_ref(name)
+
+    def host_constant(self, name: str, value: int, meaning: str) -> Named:
+        """A compile-time number that tiling fields are computed with and that no kernel has."""
+        return self.constant(name, value, meaning, host_only=True)
+
     def field(self, name: str, value: Expr, meaning: str, ctype: str = "int64") -> Symbol:
         """A number that the host computes, as the kernel sees it."""
         known = self._fields.setdefault(name, TilingField(name, ctype, value, meaning))
-        if not known.value.same(value) or known.ctype != ctype:
+        if not known.value.same(value) or known.ctype != ctype or known.host_only:
             raise NamesTaken(frozenset({name}), f"tiling field {name} is both {known.value} and {value}")
         return known.symbol
 
-    def constant(self, name: str, value: int | float | Expr, meaning: str, option: str = "") -> Named:
+    def constant(
+        self,
+        name: str,
+        value: int | float | Expr,
+        meaning: str,
+        option: str = "",
+        *,
+        host_only: bool = False,
+    ) -> Named:
         """A named compile-time number; an expression of other constants is its definition.
 
         ``option``: the schedule option that it is.
@@ -67,7 +94,9 @@ class Inventory:
         number = value.evaluate({}) if isinstance(value, Expr) else value
         known = self._constants.get(name)
         if known is None:
-            known = self._constants[name] = Constant(Named(number, name), meaning, definition, option)
+            known = self._constants[name] = Constant(
+                Named(number, name), meaning, definition, option, host_only
+            )
         if known.named.value != number:
             raise InternalError(f"constant {name} is both {known.named.value} and {number}")
         return known.named
@@ -82,6 +111,10 @@ class Inventory:
             raise InternalError(f"{meaning}: {condition} does not hold")
         if not any(known.condition.same(condition) for known in self._requirements):
             self._requirements.append(Requirement(condition, meaning))
+
+    def has_sum(self, wanted: Fold) -> bool:
+        """Whether an equal sum is a function of the kernel already."""
+        return any(known.computes_like(wanted) for known in self._sums)
 
     def running_sum(self, wanted: Fold) -> Fold:
         """A sum over what comes before a batch row. Equal sums are one function of the kernel: the first is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from attndsl.expr import Const, Expr, ExprLike, Symbol, product
 from attndsl.graph import nodes
@@ -23,17 +23,17 @@ def terms(emit: Emitter, node: nodes.Lookup) -> tuple[Term, ...]:
     Raises:
         NotLowered: its layout is not known when the kernel is made.
     """
-    tensor, shape = stored_plain(node.source), _shape(emit, node)
+    tensor = stored_plain(node.source)
     return tuple(
         (
             part,
             emit.host(
-                product(shape[axis + 1 :]),
+                pitch,
                 f"elements between neighbours of {tensor.name} along dimension {axis}",
                 stem=f"{tensor.name}Pitch{axis}",
             ),
         )
-        for axis, part in enumerate(node.index)
+        for axis, (part, pitch) in enumerate(zip(node.index, _pitches(emit, node), strict=True))
     )
 
 
@@ -47,31 +47,28 @@ def row_terms(emit: Emitter, node: nodes.Lookup) -> tuple[Term, ...]:
     Raises:
         As :func:`terms`.
     """
-    tensor, own = stored_plain(node.source), row_of(node)
-    indices = emit.signature.row_indices.get(tensor.name)
+    tensor, own = stored_plain(node.source).name, row_of(node)
+    indices = emit.signature.row_indices.get(tensor)
     if own is None or indices is None:
         return terms(emit, node)[:-1]
-    return tuple(_row_terms(emit, node, tensor.name, dict(zip(own, _row_pitches(emit, node), strict=True))))
+    known = dict(zip(own, _pitches(emit, node)[:-1], strict=True))
+    return tuple((Symbol(each), _stride(emit, tensor, each, known.get(each, Const(0)))) for each in indices)
 
 
-def _row_terms(emit: Emitter, node: nodes.Lookup, tensor: str, known: Mapping[str, Expr]) -> Iterator[Term]:
-    for index in emit.signature.row_indices[tensor]:
-        axis, value = _AXES[index], emit.settled(known.get(index, Const(0)))
-        meaning = f"elements between neighbours of {tensor} along {axis}; 0: all have the same"
-        yield Symbol(index), emit.inventory.field(f"{camel(tensor)}Stride{axis}", value, meaning)
+def _stride(emit: Emitter, tensor: str, index: str, pitch: Expr) -> Expr:
+    axis = _AXES[index]
+    meaning = f"elements between neighbours of {tensor} along {axis}; 0: all have the same"
+    return emit.inventory.field(f"{camel(tensor)}Stride{axis}", emit.settled(pitch), meaning)
 
 
-def _row_pitches(emit: Emitter, node: nodes.Lookup) -> tuple[Expr, ...]:
-    shape = _shape(emit, node)
-    return tuple(product(shape[axis + 1 :]) for axis in range(len(shape) - 1))
-
-
-def _shape(emit: Emitter, node: nodes.Lookup) -> tuple[Expr, ...]:
+def _pitches(emit: Emitter, node: nodes.Lookup) -> tuple[Expr, ...]:
+    """Elements between neighbours along each dimension."""
     tensor = stored_plain(node.source)
     shapes = [each for each in emit.signature.layouts[tensor.name].shapes if len(each) == len(node.index)]
     if len(shapes) != 1:
         raise NotLowered(f"{tensor.name} in any of {len(shapes)} layouts", node.where)
-    return shapes[0]
+    (shape,) = shapes
+    return tuple(product(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def element(emit: Emitter, found: tuple[Term, ...], indices: Mapping[str, ExprLike]) -> Expr:

@@ -60,6 +60,28 @@ HEAD = Symbol("head")
 QUERY = Symbol("queryIndex")
 
 
+ITEM_MEANINGS = {
+    TASK.name: "its task: heads, positions and batch row, with all keys",
+    SPLIT.name: "its part of the keys of the task",
+    BATCH.name: "batch row",
+    KV_HEAD.name: "key/value head",
+    FIRST_HEAD.name: "first query head of the task",
+    HEADS.name: "query heads of the task",
+    FIRST_QUERY.name: "first query position of the task in its batch row",
+    QUERIES.name: "query positions of the task",
+    "queryLength": "query positions of the batch row",
+    "firstToken": "first query of the batch row among the tokens of all",
+    TASK_ROWS.name: "query rows of the task",
+    KEY_BEGIN.name: "first key that a row of the task may see",
+    KEY_END.name: "end of the keys of the task",
+    "tileTotal": "key tiles of the task",
+    FIRST_TILE.name: "first key tile of the item",
+    TILES.name: "key tiles of the item",
+    STEPS.name: "steps of the item in the pipeline: its tiles, or those that drain it",
+}
+"""Scalars of an item by their names, as the kernel explains them."""
+
+
 def own_rows(tensor: str) -> Symbol:
     """The scalar that holds the rows of the tensor that a task reads, of a list of one a batch row."""
     return Symbol(f"{camel(tensor)}Rows")

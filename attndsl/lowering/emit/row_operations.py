@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.emit.emitter import Emitter
@@ -20,13 +22,15 @@ _GROUP = STATISTIC_LANES
 """Rows that one repeat of Brcb spreads: their blocks fill half of the groups of banks."""
 
 
-def broadcast(emit: Emitter, blocks: Buffer, source: Buffer, offset: Expr | int = 0) -> Statement:
+def broadcast(
+    emit: Emitter, blocks: Buffer, source: Buffer, offset: Expr | int = 0, copies: int = 0
+) -> Statement:
     """A row statistic spread over one block a row, once for each copy that ``blocks`` has room for.
 
     A whole step of rows is read. Eight rows fill 64 lanes of each copy, the copies of eight rows follow each
-    other.
+    other. ``copies``: so many instead; of one the blocks of all rows follow each other.
     """
-    rows, copies = emit.rows_per_step, _copies(emit, blocks)
+    rows, copies = emit.rows_per_step, copies or _copies(emit, blocks)
     one = BroadcastRows(
         dst=blocks.region(_COPY if copies > 1 else 0, rows // _GROUP, REPEAT_LANES, copies * LANES),
         src=whole(source, offset, rows),
@@ -89,6 +93,12 @@ def scale_rows(emit: Emitter, op: str, target: Buffer, offset: Expr | int, block
         part = target.region(as_expr(offset) + d0, CHUNK, width, padded_size)
         return with_row_statistic(emit, op, part, blocks, d0)
 
+    return over_columns(emit, columns, target)
+
+
+def over_columns(emit: Emitter, columns: Callable[[Expr, Expr], Statement], touched: Buffer) -> Statement:
+    """``columns`` for each repeat of the head size of values: its first lane, and how many there are."""
+    padded_size = emit.padded_value_size
     if int(padded_size.value) <= LANES:
         return columns(as_expr(0), padded_size)
     divides = int(padded_size.value) % LANES == 0
@@ -98,7 +108,7 @@ def scale_rows(emit: Emitter, op: str, target: Buffer, offset: Expr | int, block
         end=padded_size,
         step=REPEAT_LANES,
         body=seq(columns(_D0, width)),
-        disjoint=(target,),
+        disjoint=(touched,),
         runs=True,
     )
 

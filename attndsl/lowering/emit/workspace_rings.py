@@ -40,12 +40,12 @@ def _ring(emit: Emitter, name: str, dtype: str, row: Named, meaning: str) -> Glo
 
 def partial_max(emit: Emitter) -> GlobalTensor:
     """Row maxima of the key splits."""
-    return _partial(emit, "partialMax", STATISTIC_LANES, "row maxima of key splits")
+    return _partial(emit, "partialMax", _lanes(emit), "row maxima of key splits")
 
 
 def partial_sum(emit: Emitter) -> GlobalTensor:
     """Row sums of the key splits."""
-    return _partial(emit, "partialSum", STATISTIC_LANES, "row sums of key splits")
+    return _partial(emit, "partialSum", _lanes(emit), "row sums of key splits")
 
 
 def partial_out(emit: Emitter) -> GlobalTensor:
@@ -58,5 +58,13 @@ def _partial(emit: Emitter, name: str, row: ExprLike, meaning: str) -> GlobalTen
     splits = tiling_field_ref(emit.label("splits"))
     rows: Expr = splits * tiling_field_ref("rowTotal")
     if not emit.suffix:  # the only attention
-        rows = select(splits > 1, rows, 0)  # none without a split
+        rows = select(splits > 1, rows, 0)
+    rows = emit.inventory.host_number(
+        emit.label("partialRows"), rows, "rows of all key splits, 0 without any"
+    )
     return emit.inventory.tensor(emit.label(name), "float32", rows * row, "device", meaning)
+
+
+def _lanes(emit: Emitter) -> Named:
+    meaning = "lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed"
+    return emit.inventory.host_constant("statisticLanes", STATISTIC_LANES, meaning)

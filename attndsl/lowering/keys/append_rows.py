@@ -15,7 +15,7 @@ from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, KV_HEAD, R0
 from attndsl.lowering.emit.shorthands import chunks
 from attndsl.lowering.keys.cached_rows import AppendedRows
-from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
+from attndsl.lowering.keys.key_source import KeySource, source_of_kind
 from attndsl.lowering.keys.stored_rows import Contiguous
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalRegion
@@ -29,19 +29,14 @@ _NEW, _NEW_ROWS, _SLOT = Symbol("newRow"), Symbol("newRows"), Symbol("cacheRow")
 
 def appended_sources(*sources: KeySource) -> tuple[AppendedRows, ...]:
     """Those of some sources that a call appends to."""
-    return tuple(found for source in sources if (found := _appended(source)) is not None)
-
-
-def _appended(source: KeySource) -> AppendedRows | None:
-    while isinstance(source, KeySourceAdapter) and not isinstance(source, AppendedRows):
-        source = source.inner
-    return source if isinstance(source, AppendedRows) else None
+    return tuple(found for each in sources if (found := source_of_kind(each, AppendedRows)) is not None)
 
 
 def append_rows(emit: Emitter, sources: tuple[AppendedRows, ...]) -> Stage:
     """The new rows of keys and values, into their caches; vector cores take turns at them."""
     rows = emit.host(emit.signature.extents["B"], "batch rows", "batchRows")
-    loops = (For(var=BATCH, end=rows, body=_rows_of(emit, group)) for group in _groups(emit, sources))
+    groups = _groups([_places(emit, source) for source in sources])
+    loops = (For(var=BATCH, end=rows, body=_rows_of(emit, group)) for group in groups)
     overwrites = any(source.ring is not None for source in sources)
     doc = "New keys and values into their rows of the caches."
     where = sources[0].where
@@ -53,13 +48,14 @@ def append_rows(emit: Emitter, sources: tuple[AppendedRows, ...]) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """The new rows of a source in a batch row.
+    """The new rows of ``source`` in a batch row.
 
     Attributes:
         lets: what the other members are computed from. ``count``: how many rows there are.
         first: the first one that this vector core copies. ``slot``: the row of the cache of one.
     """
 
+    source: AppendedRows
     lets: tuple[Let, ...]
     count: Expr
     first: Expr
@@ -67,28 +63,28 @@ class _Places:
 
 
 def _places(emit: Emitter, source: AppendedRows) -> _Places:
-    ring, lets = source.ring, source.enter(emit)
-    assert all(isinstance(each, Let) for each in lets)
+    ring, entered = source.ring, source.enter(emit)
+    lets = tuple(each for each in entered if isinstance(each, Let))
+    assert len(lets) == len(entered)
     first: Expr = BLOCK_INDEX * emit.architecture.aiv_per_aic + SUB_BLOCK
     slot: Expr = source.appended_at + _NEW
     if ring is not None:  # of more new rows than the ring holds, the last ones stay
         first = maximum(0, _NEW_ROWS - ring.rows_of_turn(emit)) + first
         slot = slot % ring.rows_of_turn(emit)
     count = maximum(0, source.valid_rows(emit) - source.appended_at)
-    return _Places(tuple(each for each in lets if isinstance(each, Let)), count, first, slot)
+    return _Places(source, lets, count, first, slot)
 
 
-def _groups(emit: Emitter, sources: tuple[AppendedRows, ...]) -> list[list[AppendedRows]]:
+def _groups(every: Sequence[_Places]) -> list[list[_Places]]:
     """Sources whose new rows have the same places, keys and values as a rule, together."""
-    groups: list[list[AppendedRows]] = []
-    for source in sources:
-        places = _places(emit, source)
+    groups: list[list[_Places]] = []
+    for places in every:
         for group in groups:
-            if _same(_places(emit, group[0]), places):
-                group.append(source)
+            if _same(group[0], places):
+                group.append(places)
                 break
         else:
-            groups.append([source])
+            groups.append([places])
     return groups
 
 
@@ -102,15 +98,15 @@ def _same(first: _Places, second: _Places) -> bool:
     return all(own.same(other.substitute(known)) for own, other in pairs)
 
 
-def _rows_of(emit: Emitter, group: Sequence[AppendedRows]) -> Seq:
+def _rows_of(emit: Emitter, group: Sequence[_Places]) -> Seq:
     """The new rows of one batch row, of all sources of a group in one loop."""
-    places = _places(emit, group[0])
-    copies = _copy_rows(emit, group)
+    places, where = group[0], group[0].source.where
+    copies = _copy_rows(emit, [each.source for each in group])
     used = free(copies)
     aliases = (
         Let(symbol=other.symbol, value=own.symbol)
-        for source in group[1:]
-        for own, other in zip(places.lets, _places(emit, source).lets, strict=True)
+        for same in group[1:]
+        for own, other in zip(places.lets, same.lets, strict=True)
         if other.symbol.name != own.symbol.name and other.symbol.name in used
     )
     rows = For(
@@ -119,7 +115,7 @@ def _rows_of(emit: Emitter, group: Sequence[AppendedRows]) -> Seq:
         end=_NEW_ROWS,
         step=BLOCK_COUNT * emit.architecture.aiv_per_aic,
         body=seq(Let(symbol=_SLOT, value=places.slot), copies),
-        where=group[0].where,
+        where=where,
     )
     return seq(*places.lets, *aliases, Let(symbol=_NEW_ROWS, value=places.count), rows)
 
@@ -135,8 +131,7 @@ def _copy_rows(emit: Emitter, sources: Sequence[AppendedRows]) -> For:
 
 def _copy_heads(emit: Emitter, source: AppendedRows, chunk: Expr) -> Alloc:
     """Some heads of a new row."""
-    of_keys = (emit.head_dim, emit.padded_head_size)
-    dim, padded_size = of_keys if source.role == "key" else (emit.value_dim, emit.padded_value_size)
+    dim, padded_size = emit.channels(source.role), emit.padded_channels(source.role)
     elements = emit.rows_per_step * padded_size
     staged = emit.in_ub(f"new{source.role.capitalize()}", emit.dtype, elements, "new rows")
     rows = staged.region(0, chunk, dim, padded_size)

@@ -32,10 +32,6 @@ class ChannelQuantization:
     scale: nodes.Node
     offset: nodes.Node | None
 
-    def channels(self, emit: Emitter) -> Expr:
-        """Channels of a row."""
-        return emit.head_dim if self.role == "key" else emit.value_dim
-
     def lanes(self, emit: Emitter) -> int:
         """Lanes of a row in fp32: channels padded to whole repeats."""
         return -(-self._padded_size(emit) // LANES) * LANES
@@ -53,7 +49,7 @@ class ChannelQuantization:
 
     def _loaded(self, emit: Emitter, node: nodes.Node, wide: Buffer) -> Statement:
         """Numbers of channels, zeros after the last."""
-        size, channels, narrow = self._padded_size(emit), self.channels(emit), self._narrow(emit)
+        size, channels, narrow = self._padded_size(emit), emit.channels(self.role), self._narrow(emit)
         load = _load(emit, node, narrow, channels)
         widen = Convert(dst=whole(wide, 0, size), src=whole(narrow, 0, size), mode="CAST_NONE")
         zeros = zero_tail(wide, Const(1), channels, self.lanes(emit))
@@ -65,13 +61,12 @@ class ChannelQuantization:
             yield "offset", self.offset
 
     def _padded_size(self, emit: Emitter) -> int:
-        signature = emit.signature
-        return signature.padded_head_size if self.role == "key" else signature.padded_value_size
+        return int(emit.padded_channels(self.role).value)
 
     def _narrow(self, emit: Emitter) -> Buffer:
         """Scales and offsets as they are stored; they take turns, as event ids are few."""
-        widest = max(emit.signature.padded_head_size, emit.signature.padded_value_size)
-        return emit.in_ub("channelNumbers", emit.dtype, widest, "scale or offset of each channel")
+        meaning = "scale or offset of each channel"
+        return emit.in_ub("channelNumbers", emit.dtype, emit.widest_padded_size, meaning)
 
 
 def zero_tail(buffer: Buffer, rows: Expr, channels: Expr, lanes: int) -> Statement:

@@ -86,26 +86,19 @@ class Dequantized(KeySourceAdapter):
 
     # Buffers --------------------------------------------------------------------------------------------
 
-    def _padded_size(self, emit: Emitter) -> Named:
-        return emit.padded_head_size if self.role == "key" else emit.padded_value_size
-
-    def _dim(self, emit: Emitter) -> Expr:
-        return emit.head_dim if self.role == "key" else emit.value_dim
-
     def _width(self, emit: Emitter) -> int:
         """Lanes of a row in the unified buffer: int8 rows start on a 32-byte block."""
-        widest = max(emit.signature.padded_head_size, emit.signature.padded_value_size)
-        return -(-widest // _INT8_BLOCK) * _INT8_BLOCK
+        return -(-emit.widest_padded_size // _INT8_BLOCK) * _INT8_BLOCK
 
     def _ring(self, emit: Emitter) -> GlobalTensor:
-        elements = emit.ring * emit.tile_keys * self._padded_size(emit)
+        elements = emit.ring * emit.tile_keys * emit.padded_channels(self.role)
         meaning = f"ring of {self.role} tiles in {emit.cube_dtype}, vector to cube"
         name = emit.label(f"{self.role}Ring")
         return emit.inventory.tensor(name, emit.cube_dtype, elements, "block", meaning)
 
     def _groups(self, emit: Emitter) -> int:
         """Column groups of a row in the unified buffer."""
-        return max(emit.signature.padded_head_size, emit.signature.padded_value_size) // FRACTAL
+        return emit.widest_padded_size // FRACTAL
 
     def _step(self, emit: Emitter) -> Named:
         """Rows of one vector step: as many as its buffers hold."""
@@ -119,15 +112,15 @@ class Dequantized(KeySourceAdapter):
 
         The part begins with the tile's row ``first``.
         """
-        tile = SLOT * emit.tile_keys * self._padded_size(emit)
+        tile = SLOT * emit.tile_keys * emit.padded_channels(self.role)
         place = tile + column * emit.tile_keys + first * FRACTAL_SIZE
         return self._ring(emit).region(place, groups, elements, emit.tile_keys * FRACTAL_SIZE)
 
     # Statements -----------------------------------------------------------------------------------------
 
     def _rows(self, emit: Emitter) -> Seq:
-        width, dim, slots = self._width(emit), self._dim(emit), emit.schedule.slots
-        step, groups = self._step(emit), self._padded_size(emit) // FRACTAL_SIZE
+        width, dim, slots = self._width(emit), emit.channels(self.role), emit.schedule.slots
+        step, groups = self._step(emit), emit.padded_channels(self.role) // FRACTAL_SIZE
         pitch = (step + 1) * FRACTAL_SIZE
         stored = emit.in_ub("int8Rows", "int8", step * width, "int8 rows of keys or values", slots)
         meaning = "int8 rows as the cube takes them, Nz"
@@ -161,7 +154,7 @@ class Dequantized(KeySourceAdapter):
 
     def _parts(self, emit: Emitter) -> Iterator[tuple[int, int]]:
         """The first channel and the channels of each part of a row, at most a repeat."""
-        size = int(self._padded_size(emit).value)
+        size = int(emit.padded_channels(self.role).value)
         for c0 in range(0, size, _REPEAT):
             yield c0, min(_REPEAT, size - c0)
 

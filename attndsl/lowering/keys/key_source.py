@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TypeVar
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Expr, round_up
@@ -159,3 +160,13 @@ class KeySourceAdapter(KeySource):
 
     def locate(self, emit: Emitter) -> list[Statement]:
         return self.inner.locate(emit)
+
+
+_Kind = TypeVar("_Kind", bound=KeySource)
+
+
+def source_of_kind(source: KeySource, kind: type[_Kind]) -> _Kind | None:
+    """The source of a kind among one and those that it adapts; None where there is none."""
+    while isinstance(source, KeySourceAdapter) and not isinstance(source, kind):
+        source = source.inner
+    return source if isinstance(source, kind) else None

@@ -33,7 +33,7 @@ def key_source(rows: nodes.Rows, role: str, task_entry: Expr | None = None) -> K
 
     if isinstance(stored_node(rows), nodes.Dequantize):
         return dequantized(rows, role, inner)
-    rule = _SOURCES.get(type(rows))
+    rule = SOURCES.get(type(rows))
     if rule is None:
         raise NotLowered(type(rows).__name__, rows.where)
     source = rule(rows, role, inner)
@@ -69,7 +69,7 @@ def _listed(rows: nodes.Rows, role: str, inner: SourceOf) -> KeySource:
     return ListedRows(**stored, rows_axis="U" if "U" in stored["tensor"].axes else "T", index=rows.index)
 
 
-_SOURCES: dict[type[nodes.Rows], Callable[[nodes.Rows, str, SourceOf], KeySource]] = {
+SOURCES: dict[type[nodes.Rows], Callable[[nodes.Rows, str, SourceOf], KeySource]] = {
     nodes.Dense: _dense,
     nodes.Packed: _packed,
     nodes.Paged: _paged,
@@ -78,3 +78,4 @@ _SOURCES: dict[type[nodes.Rows], Callable[[nodes.Rows, str, SourceOf], KeySource
     nodes.Windowed: windowed_rows,
     nodes.CacheAppend: appended_rows,
 }
+"""The sources of keys that kernels read."""

@@ -136,6 +136,11 @@ class ListedRows(Contiguous):
     index: nodes.Node | None = None
     task_entry: Expr | None = None
 
+    @property
+    def entry(self) -> Symbol:
+        """The number of the tensor that the task reads."""
+        return Symbol(f"{self.role}Entry")
+
     def head_offset(self, emit: Emitter) -> Expr:
         inner = super().head_offset(emit)
         if emit.parameter(self.name).listed:
@@ -143,12 +148,18 @@ class ListedRows(Contiguous):
         return self._entry(emit) * emit.stride(self.name, self.tensor.axes[0]) + inner
 
     def enter(self, emit: Emitter) -> list[Statement]:
-        tensor, entry = emit.parameter(self.name), self._entry(emit)
-        if not tensor.listed:
+        if not emit.parameter(self.name).listed:
             return []
-        rows = emit.rows_of_entry(self.name, entry)
+        rows = emit.rows_of_entry(self.name, self._entry(emit))
         own = [] if rows is None else [Let(symbol=own_rows(self.name), value=rows, where=self.where)]
-        return [PickTensor(tensor=tensor, index=entry, where=self.where), *own]
+        return [Let(symbol=self.entry, value=self._entry(emit), where=self.where), *own]
+
+    def locate(self, emit: Emitter) -> list[Statement]:
+        """A tile picks its tensor itself: tiles of several tasks may be in work at once."""
+        tensor, found = emit.parameter(self.name), super().locate(emit)
+        if not tensor.listed:
+            return found
+        return [PickTensor(tensor=tensor, index=self.entry, where=self.where), *found]
 
     def all_rows(self, emit: Emitter) -> Expr:
         own = emit.rows_of_entry(self.name, self._entry(emit))

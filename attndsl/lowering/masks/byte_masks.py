@@ -23,14 +23,13 @@ from attndsl.lowering.emit.loop_scalars import (
     HEADS,
     KEYS,
     R0,
-    REPEAT_LANES,
     ROW_BEGIN,
 )
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POSITIONS, OF_ROWS
-from attndsl.lowering.masks.mask_kind import MaskKind
+from attndsl.lowering.masks.mask_kind import MaskKind, score_lanes
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import CompareWithScalar, Convert, Fill, LoadRows, SelectOrScalar
 from attndsl.tile.instructions.units import repeat_elements
@@ -50,6 +49,13 @@ def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
     """
     mask = _stored(node)
     assert mask is not None
+    dtype = context.parameter(mask.name).dtype
+    if dtype != "uint8":  # as kernels call all dtypes of one byte
+        raise NotLowered(
+            f"a mask of dtype {dtype}, {mask.name},",
+            node.where,
+            'declare it with dtype="bool", or compare its elements, as in s.where(x[b, j] != 0)',
+        )
     if mask.axes in OF_ALL_ROWS:
         return _of_all_rows(context, node, mask)
     if mask.axes in OF_POSITIONS and not context.rows.one_position:
@@ -90,7 +96,6 @@ def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifi
     """A row of bytes for each row of a step, as of a mask that differs by head: loaded with the step."""
     pitch = context.tile_lanes(_BITS_BLOCK)
     work = _buffers(context, mask, pitch, context.rows_per_step)
-    score, value = vector_buffers(context).score, Const(float(node.value))
 
     def load_rows(context: Context) -> list[Statement]:
         def load(row: Expr) -> Statement:
@@ -101,10 +106,9 @@ def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifi
 
     def apply(context: Context) -> list[Statement]:
         bits = work.keep.region(_ROW * (pitch // 8), 1, pitch // 8)
-        lanes = whole(score, _ROW * context.tile_keys, round_up(KEYS, REPEAT_LANES))
-        pick = SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)
-        one = seq(*_to_bits(node, work, _ROW * pitch, bits).body, pick)
-        return [For(var=_ROW, end=CHUNK, body=one, disjoint=(score, work.keep), runs=True)]
+        one = seq(_to_bits(node, work, _ROW * pitch, bits), _pick(context, node, bits))
+        touched = (vector_buffers(context).score, work.keep)
+        return [For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True)]
 
     return Modifier(
         title=_title(node, mask),
@@ -122,7 +126,7 @@ def _of_whole_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> 
 
     def hide(row: Expr) -> Statement:
         byte = context.parameter(mask.name).at(_row_of(context, mask))
-        lanes = whole(score, row * context.tile_keys, round_up(KEYS, REPEAT_LANES))
+        lanes = score_lanes(context, row)
         hidden = byte == 0 if isinstance(node.condition, nodes.Opposite) else byte != 0
         return If(condition=hidden, then=seq(Fill(dst=lanes, value=value, where=node.where)))
 
@@ -213,10 +217,14 @@ def _to_bits(node: nodes.Replace, work: _Buffers, begin: Expr, bits: Region) -> 
 
 def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
     """Each row of the step keeps the scores that its bits keep."""
-    score, value = vector_buffers(context).score, Const(float(node.value))
-    lanes = whole(score, _ROW * context.tile_keys, round_up(KEYS, REPEAT_LANES))
-    pick = SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)
-    return For(var=_ROW, end=CHUNK, body=seq(pick), disjoint=(score,), runs=True)
+    touched = (vector_buffers(context).score,)
+    return For(var=_ROW, end=CHUNK, body=seq(_pick(context, node, bits)), disjoint=touched, runs=True)
+
+
+def _pick(context: Context, node: nodes.Replace, bits: Region) -> Statement:
+    """The running row keeps the scores that these bits keep."""
+    lanes, value = score_lanes(context, _ROW), Const(float(node.value))
+    return SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)
 
 
 BYTE_MASK = MaskKind(

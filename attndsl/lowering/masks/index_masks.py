@@ -15,33 +15,41 @@ from attndsl.tile.instructions import FillInterval
 from attndsl.tile.statements import If, Statement, seq
 
 
-def fill_hidden(context: Context, node: nodes.Replace, interval: Interval) -> Statement:
-    """Fills the lanes outside an interval; nothing in tiles that all rows of the step see whole."""
-    value = Const(float(node.value))
+def fill_hidden(context: Context, node: nodes.Replace, interval: Interval) -> list[Statement]:
+    """Fills the lanes outside an interval, behind its end and then in front of its begin, for all rows each:
+    rows do not wait for each other. Nothing in tiles that all rows of the step see whole on that side."""
+    sides = []
+    if interval.end is not None:
+        sides.append(Interval(None, interval.end))
+    if interval.begin is not None:
+        sides.append(Interval(interval.begin, None))
+    return [_fill(context, node, side) for side in sides]
+
+
+def _fill(context: Context, node: nodes.Replace, side: Interval) -> Statement:
+    score = vector_buffers(context).score
 
     def hide(row: Expr) -> Statement:
-        score, indices = vector_buffers(context).score, context.rows.indices()
+        indices = context.rows.indices()
         lanes = score.region(row * context.tile_keys, 1, round_up(KEYS, REPEAT_LANES))
 
         def lane(bound: Expr) -> Expr:
             return minimum(KEYS, maximum(0, context.in_kernel(bound, indices) - FIRST_KEY))
 
-        def fill(begin: Expr, end: Expr) -> FillInterval:
-            return FillInterval(dst=lanes, begin=begin, end=end, value=value, where=node.where)
+        begin = Const(0) if side.end is None else lane(side.end)
+        end = KEYS if side.begin is None else lane(side.begin)
+        value = Const(float(node.value))
+        return seq(FillInterval(dst=lanes, begin=begin, end=end, value=value, where=node.where))
 
-        after = None if interval.end is None else fill(lane(interval.end), KEYS)
-        before = None if interval.begin is None else fill(Const(0), lane(interval.begin))
-        return seq(after, before)
-
-    rows = context.rows.each_row(hide, (vector_buffers(context).score,))
-    some = hides_some(context, interval)
+    rows = context.rows.each_row(hide, (score,))
+    some = hides_some(context, side)
     return rows if some is None else If(condition=some, then=seq(rows))
 
 
 def _lower(context: Context, node: nodes.Replace) -> Modifier:
     interval = key_interval(node, known_numbers(context).floats)
     title = f"score = {node.value:g} where the query does not see the key  ({node.where})"
-    return Modifier(title=title, apply=lambda context: [fill_hidden(context, node, interval)])
+    return Modifier(title=title, apply=lambda context: fill_hidden(context, node, interval))
 
 
 def _visible(node: nodes.Replace, known: KnownNumbers) -> Interval | None:

@@ -30,8 +30,8 @@ from attndsl.lowering.masks.visible_interval import (
     whole_numbers,
 )
 from attndsl.lowering.operands.key_elements import reads_keys
+from attndsl.lowering.operands.key_numbers import KEY
 
-_KEY = Symbol("j")
 _INDICES = frozenset({"b", "n", "i", "j"})
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _NEGATED = {**NEGATED, "==": "!=", "!=": "=="}
@@ -164,21 +164,21 @@ class KeyConditions:
         found = self._interval(expr, holds)
         if found is not None:
             if found.end is not None:
-                return KeyTest(self._affine(1, _KEY), "<", found.end)
+                return KeyTest(self._affine(1, KEY), "<", found.end)
             assert found.begin is not None
-            return KeyTest(self._affine(1, _KEY), ">=", found.begin)
+            return KeyTest(self._affine(1, KEY), ">=", found.begin)
         left, right = whole_numbers(expr.left), whole_numbers(expr.right)
         if not is_integral(left, self.known.floats) or not is_integral(right, self.known.floats):
             raise self._refused(
                 f"'{expr}' compares with numbers that are no integers",
                 "declare parameters as int, or write the bound in integers, by // or ceil_div(...)",
             )
-        sides = [_KEY.name in side.symbols() for side in (left, right)]
+        sides = [KEY.name in side.symbols() for side in (left, right)]
         if all(sides):
             left, right = left - right, Const(0)
         elif sides[1]:
             left, right, op = right, left, TURNED[op]
-        if _KEY.name not in left.symbols():
+        if KEY.name not in left.symbols():
             return KeyTest(None, op, left - right)
         number = self._number(left)
         if number.slope == 0 and not number.steps:
@@ -220,7 +220,7 @@ class KeyConditions:
 
     def _sum(self, expr: Binary) -> KeyNumber:
         """A number of each key and what is the same for all."""
-        left, right = (_KEY.name in side.symbols() for side in (expr.left, expr.right))
+        left, right = (KEY.name in side.symbols() for side in (expr.left, expr.right))
         if left and right:
             raise self._refused(f"'{expr}' is of two numbers that differ by key")
         inner = self._number(expr.left if left else expr.right)
@@ -232,10 +232,12 @@ class KeyConditions:
         return replace(turned, rest=expr.left + turned.rest)
 
     def _product(self, expr: Binary) -> KeyNumber:
-        left = _KEY.name in expr.left.symbols()
+        left = KEY.name in expr.left.symbols()
         inner, factor = (expr.left, expr.right) if left else (expr.right, expr.left)
         if not isinstance(factor, Const):
-            raise self._refused(f"'{expr}' multiplies the key index by what is no literal")
+            same_for_all = isinstance(factor, Symbol) and factor.name != KEY.name
+            instead = f"divide both sides of the comparison by {factor}" if same_for_all else ""
+            raise self._refused(f"'{expr}' multiplies the key index by what is no literal", instead)
         return self._times(self._number(inner), int(factor.value))
 
     def _times(self, number: KeyNumber, factor: int) -> KeyNumber:

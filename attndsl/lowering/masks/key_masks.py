@@ -29,7 +29,7 @@ from attndsl.lowering.masks.key_conditions import (
     KeyNumber,
     KeyTest,
 )
-from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, known_numbers
+from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, known_numbers, score_lanes
 from attndsl.lowering.masks.visible_interval import Interval
 from attndsl.lowering.operands.key_elements import KeyElements, key_elements
 from attndsl.tile.buffers import Buffer, Region
@@ -111,7 +111,7 @@ class _Tests:
         lanes = self._lanes(self.numbers)
         mode = _MODES[TURNED[test.op] if negative else test.op]
         return [
-            *loaded.shifted(self.context, shift, lanes, where),
+            *loaded.shifted(self.context, shift, lanes),
             CompareWithScalar(dst=bits, src=lanes, scalar=Const(0), mode=mode, where=where),
         ]
 
@@ -182,18 +182,18 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
     bounded = visible.interval.begin is not None or visible.interval.end is not None
 
     def prepare(context: Context) -> list[Statement]:
-        kept = [each.keep(node.where) for each in of_tiles]
+        kept = [each.keep() for each in of_tiles]
         return [tests.number_places(), *kept, *([] if each_row else tests.holding(condition))]
 
     def row(row: Expr) -> Statement:
-        lanes = whole(score, row * context.tile_keys, round_up(KEYS, REPEAT_LANES))
+        lanes = score_lanes(context, row)
         value = Const(float(node.value))
         select = SelectOrScalar(dst=lanes, bits=tests.kept(), src=lanes, scalar=value, where=node.where)
         return seq(*(tests.holding(condition) if each_row else []), select)
 
     def apply(context: Context) -> list[Statement]:
         rows: For = context.rows.each_row(row, (score,))
-        return [*([fill_hidden(context, node, visible.interval)] if bounded else []), rows]
+        return [*(fill_hidden(context, node, visible.interval) if bounded else ()), rows]
 
     return Modifier(
         title=f"score = {node.value:g} where a test of its indices hides the key  ({node.where})",
@@ -208,8 +208,8 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
             *(each.kept for each in of_tiles),
             *(each.scratch for each in tests.elements),
         ),
-        load_tile=lambda context: [each.load_tile(context, node.where) for each in of_tiles],
-        load_rows=lambda context: [each.load_rows(context, node.where) for each in of_rows],
+        load_tile=lambda context: [each.load_tile(context) for each in of_tiles],
+        load_rows=lambda context: [each.load_rows(context) for each in of_rows],
         prepare_tile=prepare,
         apply=apply,
     )

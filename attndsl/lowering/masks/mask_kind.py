@@ -1,15 +1,21 @@
-"""What the lowering knows of a kind of masks; each kind has a module of its own, mask_rules.py the list."""
+"""What the lowering knows of a kind of masks, and what kinds share; each kind has a module of its own,
+mask_rules.py the list."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from attndsl.expr import Expr, round_up
 from attndsl.expr.intervals import Range
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
+from attndsl.lowering.emit.loop_scalars import KEYS, REPEAT_LANES
+from attndsl.lowering.emit.shorthands import whole
+from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.masks.visible_interval import Interval
+from attndsl.tile.buffers import Region
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,12 @@ class KnownNumbers:
 def known_numbers(context: Context) -> KnownNumbers:
     """What the signature of a kernel tells."""
     return KnownNumbers(context.signature.float_params, context.signature.ranges)
+
+
+def score_lanes(context: Context, row: Expr) -> Region:
+    """The scores of the tile's keys in a row of the step, whole repeats."""
+    lanes = round_up(KEYS, REPEAT_LANES)
+    return whole(vector_buffers(context).score, row * context.tile_keys, lanes)
 
 
 def _shows_all(node: nodes.Replace, known: KnownNumbers) -> Interval | None:

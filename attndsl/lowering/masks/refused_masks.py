@@ -17,13 +17,15 @@ def refuse_mask(node: nodes.Replace, known: KnownNumbers, forms: tuple[str, ...]
     Raises:
         NotLowered: always.
     """
-    condition = node.condition
+    condition = node.condition.source if isinstance(node.condition, nodes.Opposite) else node.condition
     if isinstance(condition, nodes.IndexCondition):
         KeyConditions(known, node.where).visible(condition.condition)  # says which part does not lower
     if isinstance(condition, nodes.Lookup):
         name = ", ".join(each.name for each in condition.source.walk() if isinstance(each, nodes.Input))
         index = ", ".join(map(str, condition.index))
         what = f"a mask that is read by index, {name}[{index}],"
-        raise NotLowered(what, node.where, f"{WITH_COLUMNS}, or write a condition on indices")
+        at_keys = str(condition.index[-1]) == "j"
+        as_condition = f"{name}[{index}] != 0 is a condition on indices; or " if at_keys else ""
+        raise NotLowered(what, node.where, as_condition + WITH_COLUMNS)
     what = f"a mask by {type(condition).__name__}"
     raise NotLowered(what, node.where, f"write it as {' or as '.join(forms)}")

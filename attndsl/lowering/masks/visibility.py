@@ -58,6 +58,12 @@ def visible_end(context: Context) -> Expr | None:
     return over_task(context, [extreme(each.end, low=False) for each in _intervals(context)], minimum)
 
 
+def ends_by_position(context: Context) -> bool:
+    """Whether later query positions see more keys, so that tasks have unequal numbers of tiles."""
+    ends = [each.end for each in _intervals(context) if each.end is not None]
+    return any("i" in end.symbols() and extreme(end, low=False) is not None for end in ends)
+
+
 def begins_late(context: Context) -> bool:
     """Whether the first key of a task may be another than 0."""
     return context.keys.first(context) is not None or first_visible(context) is not None

@@ -1,8 +1,8 @@
 """Recognizing the structure that the lowering rules cover: attention over one or more key sources.
 
     attention   softmax(modifiers(query . keys^T)) . values, or modifiers(query . keys^T) . values
-    output      epilogue(attention), epilogue(log-sum-exp merge of several attentions), or
-                epilogue(sums and differences of functions of one attention each)
+    output      epilogue(attention), epilogue(log-sum-exp merge of several attentions and of earlier
+                partials), or epilogue(sums and differences of functions of one attention each)
 
 Beside it stand results made of the same probabilities: row statistics, and a selection of key blocks. Every
 graph of that shape lowers, whatever its operator; anything else is reported with the spec line.
@@ -11,7 +11,7 @@ graph of that shape lowers, whatever its operator; anything else is reported wit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -26,7 +26,7 @@ class Attention:
     """One softmax over one key source; ``modifiers`` act on the scores in this order.
 
     ``softmax``: None where the weights are what the modifiers make of the scores. ``weights``: the node that
-    values are multiplied with.
+    values are multiplied with. ``earlier``: partials of earlier calls that its rows are merged with.
     """
 
     query: nodes.Node
@@ -37,6 +37,12 @@ class Attention:
     softmax: nodes.Softmax | None
     requantize: nodes.BlockRequantize | None
     where: SourceLine
+    earlier: tuple[nodes.EarlierPartial, ...] = ()
+
+    @property
+    def reaches_all_rows(self) -> bool:
+        """Whether each row has an item; those that name no tensor of a list have none."""
+        return not any(isinstance(each, nodes.Listed) and each.index for each in self.keys.walk())
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +90,34 @@ def recognize(outputs: tuple[nodes.Output, ...]) -> Computation:
         elif main is None:
             main = output
         else:
-            raise NotLowered(f"output '{output.name}'", output.where)
+            raise NotLowered(
+                f"'{output.name}', a second attention result beside '{main.name}',",
+                output.where,
+                "write an operator for each; a kernel has one, row statistics such as p.lse, and a selection",
+            )
     if main is None:
-        raise NotLowered("a graph without an attention result", outputs[0].where)
+        raise NotLowered(
+            f"'{outputs[0].name}' without an attention result beside it",
+            outputs[0].where,
+            "add an output of weights @ values, such as attend.softmax(s) @ attend.rows(value)",
+        )
     epilogue, core = _to_sum(main.source)
     terms: tuple[Term, ...] = ()
     parts = core.parts if isinstance(core, nodes.LogSumExpMerge) else (core,)
     if isinstance(core, nodes.Elementwise):
         added = tuple(_terms(core))
         terms, parts = tuple(term for term, _ in added), tuple(part for _, part in added)
-    attentions = tuple(_attention(_expect(part, nodes.WeightedSum)) for part in parts)
+    earlier = tuple(part for part in parts if isinstance(part, nodes.EarlierPartial))
+    attended = (part for part in parts if not isinstance(part, nodes.EarlierPartial))
+    attentions = tuple(_attention(_expect(part, nodes.WeightedSum)) for part in attended)
+    for at, each in enumerate(attentions):
+        if each in attentions[:at]:
+            raise NotLowered(
+                "one attention twice among the parts of a result",
+                core.where,
+                "give each part keys, scores or a mask of its own, or multiply the result",
+            )
+    attentions = _with_earlier(attentions, earlier)
     found = Computation(attentions, epilogue, main, tuple(statistics), selection, terms)
     _check_shared_softmax(found, core)
     return found
@@ -143,13 +167,25 @@ def _attention(weighted: nodes.WeightedSum) -> Attention:
     )
 
 
+def _with_earlier(
+    attentions: tuple[Attention, ...], earlier: tuple[nodes.EarlierPartial, ...]
+) -> tuple[Attention, ...]:
+    """The attentions, the first of which with an item for each row takes the earlier partials."""
+    if not earlier:
+        return attentions
+    taking = next((each for each in attentions if each.reaches_all_rows), attentions[0])
+    return tuple(replace(each, earlier=earlier) if each is taking else each for each in attentions)
+
+
 def _check_shared_softmax(found: Computation, core: nodes.Node) -> None:
     """Row statistics are those of the whole result, a selection those of the only attention."""
+    earlier = any(each.earlier for each in found.attentions)
     if found.selection is not None:
         softmaxes = {node for node in found.selection.walk() if isinstance(node, nodes.Softmax)}
-        if len(found.attentions) > 1 or softmaxes != {found.attentions[0].softmax}:
+        if len(found.attentions) > 1 or earlier or softmaxes != {found.attentions[0].softmax}:
             raise NotLowered(f"output '{found.selection.name}' of other probabilities", found.selection.where)
-    own = {core, *(each.softmax for each in found.attentions if len(found.attentions) == 1)}
+    alone = len(found.attentions) == 1 and not earlier
+    own = {core, *(each.softmax for each in found.attentions if alone)}
     for output in (found.output, *found.statistics):
         for node in output.walk():
             if isinstance(node, _STATISTICS) and node.softmax not in own:
@@ -162,6 +198,11 @@ def _check_shared_softmax(found: Computation, core: nodes.Node) -> None:
 
 
 _ADDED = ("add", "subtract")
+_WITHOUT: dict[type[nodes.Node], str] = {
+    nodes.Scores: "scores are attend.scores(query, keys)",
+    nodes.WeightedSum: "results are made of weights @ values",
+}
+"""What a chain of operations has to begin with."""
 
 
 def _to_sum(node: nodes.Node) -> tuple[tuple[nodes.Node, ...], nodes.Node]:
@@ -176,7 +217,9 @@ def _to_sum(node: nodes.Node) -> tuple[tuple[nodes.Node, ...], nodes.Node]:
         return (*inner, *reversed(chain)), core
     if not isinstance(node, nodes.Elementwise) or node.op not in _ADDED:
         raise NotLowered(
-            f"{type(node).__name__} of several attentions",
+            f"'{node.op}' of several attentions"
+            if isinstance(node, nodes.Elementwise)
+            else f"{type(node).__name__} of several attentions",
             node.where,
             "attentions are joined by +, - and attend.merge(...)",
         )
@@ -252,7 +295,8 @@ def _step(
         return None, 0
     operands = _operands_with(kinds, node)
     if not operands:
-        raise NotLowered(type(node).__name__, node.where)
+        needed = _WITHOUT.get(kinds[0], "")
+        raise NotLowered(f"{type(node).__name__} without {kinds[0].__name__} below it", node.where, needed)
     common: nodes.Node | None = operands[0]
     for other in operands[1:]:
         common = None if common is None else _common(common, other, known)

@@ -40,18 +40,22 @@ class Schedule:
         widen_lead: tiles by which quantized keys and values are widened ahead of the scores.
         max_rows: query rows of one task, the query heads that share a key/value head; above 128 in bands of
             128 rows, which read keys and values from L1.
-        split_kv: parts the keys of a row are split into; "idle": as many as idle cores allow; "even": also
-            two or three if that evens out the cores; "auto": "even" with one query position a batch row,
-            else "idle".
+        split_kv: parts the keys of a row are split into; "idle": as many as idle cores allow; "even": more if
+            that evens out the cores, two or three a task or, of fewer tasks than cores and several
+            attentions, as many as give a core two or three; "auto": "even" with one query position a batch
+            row, else "idle".
         cores: blocks to launch at most, or "auto": all cores of the device.
         value_n: value columns of one matrix multiply, or "auto": ``base_n``.
         query_slots: slots of query rows in L1, or "auto": two in a continuous pipeline.
         value_slots: slots of values in L1, or "auto": two for tasks of one band of rows.
-        task_rows: "even": the host gives tasks one band of rows where that evens out the cores; "most": as
-            many rows as ``max_rows`` allows.
+        task_rows: "even": the host gives some tasks, or all, one band of rows where that evens out the cores,
+            or where several would leave them few tiles each; "most": as many rows as ``max_rows`` allows.
         pipeline: "continuous" from one item to the next, "drained" at the end of each item, or "auto":
-            continuous where the state of an item is scalars and row statistics.
-        item_order: which items follow each other, those of one split or those of one task: "splits", "tasks".
+            continuous unless a selection runs over the tiles of an item again.
+        item_order: which items follow each other, those of one split or those of one task: "splits", "tasks";
+            "longest": as "splits", the tasks of prompts with the last positions first, and blocks take a
+            round of items in one direction and the next in the other; "auto": "longest" where later
+            positions see more keys, else "splits".
     """
 
     tile_k: int = 512
@@ -70,7 +74,7 @@ class Schedule:
     value_slots: int | str = "auto"
     task_rows: str = "even"
     pipeline: str = "auto"
-    item_order: str = "splits"
+    item_order: str = "auto"
 
     @property
     def prefetch_distance(self) -> int:
@@ -145,7 +149,7 @@ _LEGAL = {
     "value_slots": Legal(1, 2, words=_AUTO),
     "task_rows": Legal(words=("even", "most")),
     "pipeline": Legal(words=("auto", "continuous", "drained")),
-    "item_order": Legal(words=("splits", "tasks")),
+    "item_order": Legal(words=("auto", "splits", "tasks", "longest")),
 }
 ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
 """Options without a constant that a schedule header tells even if nobody asked for another value."""
@@ -245,7 +249,8 @@ def smaller(
     """The next schedule to try when one does not fit into ``space``; only what the author left open changes.
 
     A task of one band of rows comes first: there is time to read keys again while the vector cores work.
-    Fewer rows a vector step cost the heads of its instructions, fewer rows a task, down to 64, fill the cube
+    Then results, which are loaded once a tile, have one slot. Fewer rows a vector step cost what instructions
+    wait for each other, fewer rows a task, down to 64, fill the cube
     badly. Smaller tiles cost more exchanges between the cores, a single slot costs the overlap of copies and
     computation, and still fewer rows a task come last.
     """
@@ -256,8 +261,11 @@ def smaller(
     fewer = _with_fewer_rows(schedule, may, architecture)
     if fewer is not None and fewer.max_rows >= BAND_ROWS:
         return fewer
+    if "result_slots" in may and space == "UB" and schedule.result_slots > 1:
+        return replace(schedule, result_slots=1)
     if "rows" in may and space == "UB" and schedule.rows % (2 * _STEP) == 0:
-        return replace(schedule, rows=schedule.rows // 2)
+        slots = schedule.slots if "result_slots" in may else schedule.result_slots
+        return replace(schedule, rows=schedule.rows // 2, result_slots=slots)
     if fewer is not None and fewer.max_rows >= _LEAST_ROWS:
         return fewer
     may_shrink = "tile_k" in may and schedule.tile_k % 128 == 0

@@ -40,7 +40,10 @@ def stored_in(node: nodes.Node) -> tuple[nodes.Input, tuple[tuple[str, Expr], ..
         node = node.source
     if not isinstance(node, nodes.Input):
         names = ", ".join(dict.fromkeys(each.name for each in node.walk() if isinstance(each, nodes.Input)))
+        done = f"'{node.op}'" if isinstance(node, nodes.Elementwise) else type(node).__name__
         raise NotLowered(
-            f"{type(node).__name__} of {names} before it is multiplied: scale scores or results", node.where
+            f"{done} of {names} before it is multiplied",
+            node.where,
+            "scale scores or results, as in attend.scores(query, keys) * scale",
         )
     return node, tuple(fixed)

@@ -20,10 +20,8 @@ from attndsl.tile.statements import Statement
 KEY = Symbol("j")
 FORMS = (
     "numbers of keys are j, or an element x[b, j] of an integer tensor, in + - * and minimum and maximum "
-    "with what is the same for all keys"
+    "with what is the same for all keys; functions are of attend.index(...), as in abs(attend.index(i - j))"
 )
-ROW = Symbol("row")
-"""The running row of a loop over the rows of a step, as rows/row_space.py counts them."""
 
 
 def key_numbers(context: Context) -> Buffer:

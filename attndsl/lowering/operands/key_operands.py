@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Binary, Const, Expr, Load, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
+from attndsl.graph.nodes import INDEX_AXES
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import MakeStatements
 from attndsl.lowering.emit.lookups import Term, element, row_terms, terms
@@ -35,7 +37,7 @@ from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer, Region, item_bytes
 from attndsl.tile.instructions import Convert, Fill, LoadRows, WithScalar
 from attndsl.tile.naming import camel
-from attndsl.tile.statements import For, Let, Statement, seq
+from attndsl.tile.statements import For, If, Let, Statement, seq
 
 Compute = Callable[[Context, Buffer], list[Statement]]
 _SEGMENT, _BEGIN, _END = Symbol("segment"), Symbol("segmentBegin"), Symbol("segmentEnd")
@@ -91,7 +93,12 @@ def _stored(context: Context, node: nodes.Node) -> KeyOperand:
     """A tensor with one row a query row."""
     assert isinstance(node, nodes.Input)
     if "N" not in node.axes:
-        raise NotLowered(f"scores and {node.name}, which has no query heads", node.where)
+        index = ", ".join(letter for letter, axis in INDEX_AXES.items() if axis in node.axes)
+        raise NotLowered(
+            f"scores and {node.name}, a tensor by key without query heads,",
+            node.where,
+            f"{node.name}.at({index}) reads it at each key, or give it an axis N",
+        )
 
     def load_run(context: Context, target: Buffer, run: RowRun) -> Statement:
         rows = context.rows.place(context, node.name, run, KEYS)
@@ -218,23 +225,46 @@ def _indexed(context: Context, node: nodes.Node) -> KeyOperand:
         known = next((each for each in read if each.element.same(load)), None)
         if known is None:
             raise NotLowered(f"'{load}', read at another place than the key's", node.where, FORMS)
-        return known.shifted(context, Const(0), lanes, node.where)
+        return known.shifted(context, Const(0), lanes)
 
     def compute(context: Context, target: Buffer) -> list[Statement]:
-        def one(row: Expr) -> Statement:
+        def steps(row: Expr) -> list[Statement]:
             lanes, keys = row_lanes(context, target, row), numbered_keys(numbers)
-            return seq(*key_arithmetic(context, node.value, lanes, keys, node.where, element))
+            return key_arithmetic(context, node.value, lanes, keys, node.where, element)
 
-        return [context.rows.each_row(one, (target,))]
+        return _by_step(context, target, steps)
 
     return KeyOperand(
         loads=tuple(each.loaded for each in read),
         source=", ".join(str(each.element) for each in read),
         scratch=(numbers, *(each.scratch for each in read)),
-        load=lambda context: [each.load_rows(context, node.where) for each in read],
+        load=lambda context: [each.load_rows(context) for each in read],
         prepare=lambda context: [number_keys(numbers, node.where)],
         compute=compute,
     )
+
+
+def _by_step(context: Context, target: Buffer, steps: Callable[[Expr], list[Statement]]) -> list[Statement]:
+    """``steps`` of each row, one step of all rows after the other, so that rows do not wait for each other.
+
+    A step in place by a number that all rows have is one instruction.
+    """
+    row = Symbol("row")
+    own = {let.symbol.name for let in context.rows.enter_row(row) if isinstance(let, Let)} | {row.name}
+    found: list[Statement] = []
+    for number, step in enumerate(steps(row)):
+        if not isinstance(step, WithScalar):
+            return [context.rows.each_row(lambda row: seq(*steps(row)), (target,))]
+        if step.src.buffer is target and not step.scalar.symbols() & own:
+            span = whole(target, 0, SPAN)
+            found.append(WithScalar(op=step.op, dst=span, src=span, scalar=step.scalar, where=step.where))
+        else:
+            found.append(context.rows.each_row(partial(_step, steps, number), (target,)))
+    return found
+
+
+def _step(steps: Callable[[Expr], list[Statement]], number: int, row: Expr) -> Statement:
+    return seq(steps(row)[number])
 
 
 def _elements(context: Context, node: nodes.Scalar) -> list[KeyElements]:
@@ -271,7 +301,7 @@ def _combined(context: Context, node: nodes.Node) -> KeyOperand:
         below = inner.compute(context, target)
         if operation.own is not None:
             return [*below, *own_operation(context, operation.own, target, node.where)]
-        return [*below, *with_number(context, node, others[0], "factor")(context, target)]
+        return [*below, *with_number(context, node, others[0], "factor", skips_one=True)(context, target)]
 
     return replace(inner, compute=compute)
 
@@ -295,10 +325,13 @@ def takes_number(node: nodes.Elementwise, other: nodes.Node) -> bool:
     return operation.scalar is not None and operation.number(number) is not None
 
 
-def with_number(context: Context, node: nodes.Elementwise, other: nodes.Node, stem: str) -> Compute:
+def with_number(
+    context: Context, node: nodes.Elementwise, other: nodes.Node, stem: str, *, skips_one: bool = False
+) -> Compute:
     """``target = op(target, number)`` of one number or one of each row, where :func:`takes_number` holds.
 
-    ``stem``: how the field of a number is called that the host computes.
+    ``stem``: how the field of a number is called that the host computes. ``skips_one``: whether a factor of
+    the call takes no instruction where it is 1, as those of masks mostly are.
     """
     operation = OPERATIONS[node.op]
     assert operation.scalar is not None
@@ -322,7 +355,10 @@ def with_number(context: Context, node: nodes.Elementwise, other: nodes.Node, st
 
     def of_all(context: Context, target: Buffer) -> list[Statement]:
         span = whole(target, 0, SPAN)
-        return [WithScalar(op=op, dst=span, src=span, scalar=value, where=node.where)]
+        step = WithScalar(op=op, dst=span, src=span, scalar=value, where=node.where)
+        if skips_one and op == "Muls" and not isinstance(value, Const):
+            return [If(condition=value != 1, then=seq(step))]
+        return [step]
 
     return of_all
 

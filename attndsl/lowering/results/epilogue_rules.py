@@ -14,6 +14,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK
 from attndsl.lowering.emit.shorthands import whole
+from attndsl.lowering.emit.vector_buffers import leaving_rows
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
@@ -80,15 +81,20 @@ def _rounded(context: Context, source: Buffer, offset: Expr, step: RowStatistics
     dtype = context.parameter(name).dtype
     pitch = _pitch(context, dtype)
     meaning = "finished rows in the dtype of the result"
-    result = context.in_ub("result", dtype, context.rows_per_step * pitch, meaning, s.result_slots)
+    result = (
+        leaving_rows(context, "result", meaning)
+        if dtype == "float32"
+        else context.in_ub("result", dtype, context.rows_per_step * pitch, meaning, s.result_slots)
+    )
 
     def store(run: RowRun) -> Statement:
         target = context.rows.place(context, name, run, width)
         return StoreRows(dst=target, src=result.region(run.row * pitch, run.rows, width, pitch))
 
-    convert = _to_int8 if dtype == "int8" else _to_floats
+    convert = {"int8": _to_int8, "float32": _as_they_are}.get(dtype, _to_floats)
     return Alloc(
-        buffers=(result,), body=seq(convert(context, source, offset, result, pitch), step.each_run(store))
+        buffers=(result,),
+        body=seq(convert(context, source, offset, result, pitch), step.each_stored_run(store)),
     )
 
 
@@ -103,6 +109,15 @@ def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, p
     span = CHUNK * context.padded_value_size
     return Convert(
         dst=whole(result, 0, span), src=whole(source, offset, span), mode="CAST_RINT", where=context.where
+    )
+
+
+def _as_they_are(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
+    """fp32 rows leave from a buffer of their own, so that the next rows do not wait for the store."""
+    span = CHUNK * context.padded_value_size
+    copied = whole(result, 0, span)
+    return WithScalar(
+        op="Adds", dst=copied, src=whole(source, offset, span), scalar=Const(0), where=context.where
     )
 
 
@@ -183,9 +198,11 @@ def _padded(
 def _cast(
     context: Context, node: nodes.Node, source: Buffer, offset: Expr, step: RowStatistics
 ) -> list[Statement]:
-    """Rows are rounded when they are stored."""
+    """Rows are rounded when they are stored; until then they are fp32."""
     assert isinstance(node, nodes.Cast)
     stored = context.parameter(context.computation.output.name).dtype
+    if node.dtype == "float32":
+        return []
     if node.dtype != stored or stored not in ("float16", "bfloat16"):
         raise NotLowered(f"a result rounded to {node.dtype} on the way", node.where)
     return []

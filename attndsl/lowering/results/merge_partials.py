@@ -151,7 +151,7 @@ def _spread(context: Context, kind: type[nodes.Node], target: Buffer) -> Stateme
     return WithScalar(op="Adds", dst=_lanes(target), src=_lanes(held[kind]), scalar=Const(0))
 
 
-_MERGED = RowStatistics(_spread, _each_run)
+_MERGED = RowStatistics(_spread, _each_run, _each_run)
 
 
 def _parts_of(context: Context) -> Statement:

@@ -25,9 +25,10 @@ from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.operands.key_operands import takes_number
 from attndsl.lowering.operands.row_blocks import call_number, number_blocks
 from attndsl.lowering.rows.each_run import EachRun
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, CompareWithScalar, SelectOrScalar, WithScalar
-from attndsl.tile.statements import Note, Statement
+from attndsl.tile.statements import Note, Seq, Statement
 
 _BITS = 32
 """Bytes of a buffer of bits, at least."""
@@ -43,23 +44,26 @@ class RowStatistics:
     """The maxima and sums of the rows of a step.
 
     Attributes:
-        spread: the statement that leaves the maxima (RowMax) or sums (RowSum) in a buffer, a block a row.
+        spread: the statement that leaves the maxima (RowMax) or sums (RowSum) in a buffer, a block a row
+            and one after the other, whatever room it has for copies.
         each_run: calls its body for every run of the rows.
+        each_stored_run: the same for what stores them.
     """
 
     spread: Callable[[Context, type[nodes.Node], Buffer], Statement]
     each_run: EachRun
+    each_stored_run: Callable[[Callable[[RowRun], Statement]], Seq]
 
 
 def statistics_of_item(context: Context) -> RowStatistics:
     """Those of the rows of an item that has seen all its keys."""
-    return RowStatistics(_of_item, context.rows.each_run)
+    return RowStatistics(_of_item, context.rows.each_run, context.rows.each_stored_run)
 
 
 def _of_item(context: Context, kind: type[nodes.Node], target: Buffer) -> Statement:
     state = vector_buffers(context)
     held = {nodes.RowMax: state.row_max, nodes.RowSum: state.row_sum}
-    return broadcast(context, target, held[kind], state_row(context))
+    return broadcast(context, target, held[kind], state_row(context), copies=1)
 
 
 def row_numbers(
@@ -84,35 +88,43 @@ def row_numbers(
     if operation.own is not None:
         return [
             *inner,
-            *operation.own(lanes, lambda name: _lanes(context, _blocks(context, name)), node.where),
+            *operation.own(lanes, lambda name: _lanes(context, row_blocks(context, name)), node.where),
         ]
     if len(varying) == 1:
-        other = next(each for each in node.inputs if each is not varying[0])
-        taken = takes_number(node, other) and not (operation.ordered and node.inputs[0] is other)
-        if taken and isinstance(other, nodes.Scalar) and not other.axes:
-            assert operation.scalar is not None
-            number = operation.number(other.value)
-            assert number is not None
-            value = call_number(context, number, node.op)
-            return [
-                *inner,
-                WithScalar(op=operation.scalar, dst=lanes, src=lanes, scalar=value, where=node.where),
-            ]
-        beside = _blocks(context, f"numbers{depth}")
-        others = number_blocks(context, other, beside, rows.each_run, node.op)
-    else:
-        other = node.inputs[1]
-        beside = _blocks(context, f"numbers{depth}")
-        others = row_numbers(context, other, beside, rows, depth + 1)
-    values = _lanes(context, beside)
-    left, right = (values, lanes) if node.inputs[0] is other and len(varying) == 1 else (lanes, values)
-    combine = Binary(op=operation.tensor, dst=lanes, first=left, second=right, where=node.where)
+        return [*inner, *_with_number(context, node, target, rows.each_run, depth)]
+    beside = row_blocks(context, f"numbers{depth}")
+    others = row_numbers(context, varying[1], beside, rows, depth + 1)
+    second = _lanes(context, beside)
+    combine = Binary(op=operation.tensor, dst=lanes, first=lanes, second=second, where=node.where)
     return [*inner, *others, combine]
 
 
-def row_blocks_of(context: Context, name: str) -> Buffer:
+def _with_number(
+    context: Context, node: nodes.Elementwise, target: Buffer, each_run: EachRun, depth: int
+) -> list[Statement]:
+    """``target = op(target, number)`` or ``op(number, target)``, of a number, or one of each row."""
+    other = next(each for each in node.inputs if not has_statistics(each))
+    operation, lanes, in_front = OPERATIONS[node.op], _lanes(context, target), node.inputs[0] is other
+    taken = takes_number(node, other) and not (operation.ordered and in_front)
+    if taken and isinstance(other, nodes.Scalar) and not other.axes:
+        number = operation.number(other.value)
+        assert operation.scalar is not None and number is not None
+        value = call_number(context, number, node.op)
+        return [WithScalar(op=operation.scalar, dst=lanes, src=lanes, scalar=value, where=node.where)]
+    beside = row_blocks(context, f"numbers{depth}")
+    numbers = _lanes(context, beside)
+    left, right = (numbers, lanes) if in_front else (lanes, numbers)
+    return [
+        *number_blocks(context, other, beside, each_run, node.op),
+        Binary(op=operation.tensor, dst=lanes, first=left, second=right, where=node.where),
+    ]
+
+
+def row_blocks(context: Context, name: str) -> Buffer:
     """A buffer for a number of each row of a step, one block a row."""
-    return _blocks(context, name)
+    meaning = f"{name} on the way to numbers of rows, one block a row"
+    size = context.rows_per_step * STATISTIC_LANES
+    return context.in_ub(f"{name}OfStatistics", "float32", size, meaning)
 
 
 def _where_no_key(
@@ -130,12 +142,6 @@ def _where_no_key(
         CompareWithScalar(dst=kept, src=_lanes(context, sums), scalar=SMALLEST, mode="GT", where=where),
         SelectOrScalar(dst=lanes, bits=kept, src=lanes, scalar=value, where=where),
     ]
-
-
-def _blocks(context: Context, name: str) -> Buffer:
-    meaning = f"{name} on the way to numbers of rows, one block a row"
-    size = context.rows_per_step * STATISTIC_LANES
-    return context.in_ub(f"{name}OfStatistics", "float32", size, meaning)
 
 
 def _lanes(context: Context, buffer: Buffer) -> Region:

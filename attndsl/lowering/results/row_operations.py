@@ -20,7 +20,7 @@ from attndsl.lowering.match.attention_pattern import has_statistics, has_weighte
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, NumberForm, Operation
 from attndsl.lowering.operands.key_operands import takes_number
 from attndsl.lowering.operands.row_values import row_value
-from attndsl.lowering.results.row_numbers import RowStatistics, row_blocks_of, row_numbers
+from attndsl.lowering.results.row_numbers import RowStatistics, row_blocks, row_numbers
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, Fill, WithScalar
@@ -72,7 +72,7 @@ def _with_statistics(
     step: RowStatistics,
 ) -> list[Statement]:
     """``rows = rows op number``, where the number of each row is a function of its statistics."""
-    blocks = row_blocks_of(context, "factors")
+    blocks = row_blocks(context, "factors")
     made = row_numbers(context, other, blocks, step)
     turned: list[Statement] = []
     if OPERATIONS[node.op].ordered and node.inputs[0] is other:
@@ -132,7 +132,8 @@ def _number(node: nodes.Elementwise) -> nodes.Node:
         raise NotLowered(f"'{node.op}' of the result by a function of itself", node.where, FORMS)
     differs = sorted(set(getattr(others[0], "axes", ())) - _ROW_AXES)
     if differs:
-        raise NotLowered(f"'{node.op}' of the result by what differs along {differs}", node.where, FORMS)
+        along = " and ".join(differs)
+        raise NotLowered(f"'{node.op}' of the result by what differs along {along}", node.where, FORMS)
     return others[0]
 
 

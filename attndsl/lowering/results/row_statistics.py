@@ -32,7 +32,8 @@ def write_statistics(context: Context) -> Stage:
     def one_chunk() -> list[Statement]:
         return [*context.rows.first_of_step(), *store_statistics(context, statistics_of_item(context))]
 
-    body: Statement = chunks(ROWS, context.rows_per_step, lambda r0, chunk: one_chunk(), context.where)
+    steps = chunks(ROWS, context.rows_per_step, lambda r0, chunk: one_chunk(), context.where)
+    body: Statement = seq(*context.rows.length_of_stored_runs(), steps)
     if may_split(context):
         body = If(condition=context.splits == 1, then=seq(body))
     return Stage(
@@ -73,4 +74,4 @@ def _store(
         source = leaving.region(run.row * STATISTIC_LANES, run.rows, lanes, STATISTIC_LANES)
         return StoreRows(dst=target, src=source, where=output.where)
 
-    return rows.each_run(store)
+    return rows.each_stored_run(store)

@@ -16,9 +16,8 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS, SMALLEST, SPLIT
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
-from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.emit.vector_buffers import leaving_rows, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
-from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.results.epilogue_rules import epilogue
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.results.row_numbers import statistics_of_item
@@ -29,8 +28,6 @@ from attndsl.tile.instructions import StoreRows, WithScalar
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
 _PARTIAL_ROW = Symbol("partialRow")
-_LONG_ROW = 512
-"""Channels of a row, of which the unified buffer holds few copies."""
 
 
 def write_rows(context: Context) -> Stage:
@@ -59,7 +56,7 @@ def write_rows(context: Context) -> Stage:
         part=context.suffix,
         core=Core.AIV,
         doc=doc,
-        body=seq(body),
+        body=seq(*context.rows.length_of_stored_runs(), body),
         where=where,
     )
 
@@ -94,7 +91,7 @@ def _partial(context: Context) -> list[Statement]:
             ("leavingSum", "row sums of a partial"),
         )
     )
-    leaving_out = _leaving_sums(context)
+    leaving_out = leaving_rows(context, "leavingOut", "weighted sums of a partial")
     stored = (
         (partial_max(context), leaving_max, lanes),
         (partial_sum(context), leaving_sum, lanes),
@@ -117,24 +114,12 @@ def _partial(context: Context) -> list[Statement]:
         broadcast(context, leaving_max, b.row_max, state_row(context)),
         broadcast(context, leaving_sum, b.row_sum, state_row(context)),
         WithScalar(op="Adds", dst=whole(leaving_out, 0, copied), src=sums, scalar=Const(0)),
-        context.rows.each_run(one_run),
+        context.rows.each_stored_run(one_run),
     )
     if leaving_out is not b.partial:
         return [Alloc(buffers=(leaving_max, leaving_sum, leaving_out), body=body)]
     inside = Alloc(buffers=(b.partial,), body=body)  # as loads of partials: one place for both
     return [Alloc(buffers=(leaving_max, leaving_sum), body=seq(inside))]
-
-
-def _leaving_sums(context: Context) -> Buffer:
-    """Where weighted sums leave from.
-
-    With several bands of rows, or very long ones, which take most of the unified buffer, it is the place of
-    partials that arrive. That takes events of its own, of which other kernels have too few.
-    """
-    s, size = context.schedule, context.rows_per_step * context.padded_value_size
-    if s.max_rows > BAND_ROWS or context.signature.padded_value_size > _LONG_ROW:
-        return vector_buffers(context).partial
-    return context.in_ub("leavingOut", "float32", size, "weighted sums of a partial", s.result_slots)
 
 
 def row_total(context: Context) -> Expr:

@@ -13,9 +13,10 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
+from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Convert, Fill, StoreRows
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
-from attndsl.tile.statements import For, If, Let, Stage, seq
+from attndsl.tile.statements import For, If, Let, Stage, Statement, seq
 
 _TOKEN = Symbol("token")
 
@@ -38,8 +39,7 @@ def zero_padding(context: Context) -> Stage:
         block = context.architecture.block
         pitch = Const(-(-context.signature.padded_value_size // block) * block)
     size = context.rows_per_step * pitch
-    wide = context.in_ub("zeroWide", "float16" if dtype == "int8" else "float32", size, "zeros")
-    zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")
+    zeros, filled = _zeros(context, dtype, size)
     heads = context.host(context.signature.extents["N"], "query heads", "queryHeads")
     positions = context.host(context.signature.extents["Q"], stem="positions")
     batch = context.host(context.signature.extents["B"], "batch rows", "batchRows")
@@ -62,10 +62,19 @@ def zero_padding(context: Context) -> Stage:
         body=one,
         where=where,
     )
-    body = seq(
-        Fill(dst=whole(wide), value=Const(0.0)),
-        Convert(dst=whole(zeros), src=whole(wide), mode="CAST_RINT"),
-        loop,
-    )
+    body = seq(*filled, loop)
     doc = "Zeros for the positions after the last query of each batch row."
     return Stage(name="ZeroPadding", core=Core.AIV, doc=doc, body=body, where=where)
+
+
+def _zeros(context: Context, dtype: str, size: Expr) -> tuple[Buffer, list[Statement]]:
+    """A buffer of zeros, and what fills it: by way of a dtype that vector instructions fill."""
+    if dtype == "float32":
+        zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")
+        return zeros, [Fill(dst=whole(zeros), value=Const(0.0))]
+    wide = context.in_ub("zeroWide", "float16" if dtype == "int8" else "float32", size, "zeros")
+    zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")
+    return zeros, [
+        Fill(dst=whole(wide), value=Const(0.0)),
+        Convert(dst=whole(zeros), src=whole(wide), mode="CAST_RINT"),
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr import Expr, Load, Symbol, minimum, select
+from attndsl.expr import Expr, Load, Select, Symbol, minimum, select
 from attndsl.expr.reductions import Fold
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
@@ -48,10 +48,25 @@ def packed_start(
         return select(BATCH == 0, 0, emit.entry(ends.name, BATCH - 1))
     if isinstance(lengths, nodes.Scalar | nodes.Input):
         one = lengths.value if isinstance(lengths, nodes.Scalar) else Load(lengths.name, _BEFORE)
-        body = emit.in_kernel(one, {_BEFORE.name: _BEFORE})
-        return emit.inventory.running_sum(Fold("sum", body, _BEFORE.name, BATCH, f"{what}Before"))
+        return _sum_before(emit, emit.in_kernel(one, {_BEFORE.name: _BEFORE}), f"{what}Before")
     where = ends.where if ends is not None else emit.where
     raise NotLowered("packed rows without lengths", where)
+
+
+def _sum_before(emit: Emitter, lengths: Expr, title: str) -> Expr:
+    """The sum of the lengths of the batch rows before this one.
+
+    Lengths that a launch takes from one of two places are summed at each, if there is a sum of one already:
+    keys without lengths of their own begin where the queries do.
+    """
+    if isinstance(lengths, Select) and not any(
+        isinstance(node, Load | Fold) or node.same(_BEFORE) for node in lengths.condition.walk()
+    ):
+        sides = [Fold("sum", side, _BEFORE.name, BATCH) for side in (lengths.then, lengths.otherwise)]
+        if any(map(emit.inventory.has_sum, sides)):
+            then, otherwise = (_sum_before(emit, side.body, title) for side in sides)
+            return select(lengths.condition, then, otherwise)
+    return emit.inventory.running_sum(Fold("sum", lengths, _BEFORE.name, BATCH, title))
 
 
 def packed_length(ends: nodes.Node | None, length: nodes.Node | None) -> nodes.Node | None:

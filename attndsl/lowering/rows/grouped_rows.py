@@ -8,21 +8,24 @@ holds (RelayAttention, arXiv 2402.14808). Row r of a task is head ``firstHead + 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, select
+from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
-from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_HEAD, HEAD, HEADS, TASK
+from attndsl.lowering.emit.loop_scalars import BATCH, CHUNK, FIRST_HEAD, HEAD, HEADS, TASK
 from attndsl.lowering.match.attention_pattern import Attention, Computation, other_operand
+from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.decoding_rows import DecodingRows
 from attndsl.lowering.rows.row_space import RowRun, RowSpace
+from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 from attndsl.tile.program import tiling_field_ref, tiling_scalar
 from attndsl.tile.statements import Collect, For, Let, Seq, Statement, seq
 
 LIST_ENTRY, ROW_BATCH = Symbol("listEntry"), Symbol("rowBatch")
 _MEMBER_TILE, _MEMBERS, _MEMBER = Symbol("memberTile"), Symbol("members"), Symbol("member")
+_PLACE = Symbol("memberPlace")
 _FOUND, _CANDIDATE = Symbol("found"), Symbol("candidate")
 
 
@@ -32,13 +35,24 @@ class GroupedRows(DecodingRows):
 
     Attributes:
         index: the tensor that batch row b names, over ``b``; negative for none.
-        entries_axis: the axis whose size is the number of tensors.
+        entries_axis: the axis whose size is the number of tensors. ``keys_axis``: that of their rows.
         member_rows: the batch rows of the task.
+        first_member: their place among those of the items in flight; None with one item at a time.
     """
 
     index: Expr
     entries_axis: str
+    keys_axis: str
     member_rows: ScalarArray
+    first_member: Expr | None = None
+
+    def in_flight(self, items: Expr, next_item: Expr) -> GroupedRows:
+        rows = replace(self.member_rows, places=items)
+        return replace(self, member_rows=rows, first_member=next_item * rows.capacity)
+
+    def _member(self, number: Expr | int) -> Expr:
+        """The batch row of a member of the task."""
+        return self.member_rows.at(as_expr(number) if self.first_member is None else _PLACE + number)
 
     @property
     def one_batch_row(self) -> bool:
@@ -56,7 +70,9 @@ class GroupedRows(DecodingRows):
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
         add, extents = emit.inventory.field, emit.signature.extents
         add("batchRows", extents["B"], "batch rows")
-        members = maximum(1, emit.max_rows // maximum(heads, 1))
+        members = self._members_of_rows(emit.max_rows, heads)
+        if emit.schedule.max_rows > BAND_ROWS and emit.schedule.task_rows == "even":
+            members = self._fewer_if_short(emit, heads, members)
         add("membersPerTask", members, "batch rows of a task, at most")
         tiles = ceil_div(tiling_field_ref("batchRows"), tiling_field_ref("membersPerTask"))
         add("memberTiles", tiles, "tasks that share the batch rows of a list entry")
@@ -69,15 +85,32 @@ class GroupedRows(DecodingRows):
         )
         return heads * tiling_field_ref("membersPerTask"), tasks
 
+    def _members_of_rows(self, rows: Expr, heads: Expr) -> Expr:
+        return maximum(1, rows // maximum(heads, 1))
+
+    def _fewer_if_short(self, emit: Emitter, heads: Expr, most: Expr) -> Expr:
+        """``most`` members a task, or those of one band of rows if cores have few tiles of more.
+
+        Of more members keys are read less often. But a pipeline fills and drains in about ``ring`` tiles, and
+        those of fewer rows take it less time: they are worth it below twice as many.
+        """
+        extents = emit.signature.extents
+        tasks = extents[self.entries_axis] * extents["K"] * ceil_div(extents["B"], most)
+        tiles = tasks * ceil_div(extents[self.keys_axis], emit.tile_keys)
+        fewer = self._members_of_rows(Const(BAND_ROWS), heads)
+        return select(tiles < 2 * emit.ring * CORES, fewer, most)
+
     def enter(self, emit: Emitter) -> list[Statement]:
         member_tiles = tiling_scalar("memberTiles")
+        place = [] if self.first_member is None else [Let(symbol=_PLACE, value=self.first_member)]
         return [
+            *place,
             Let(symbol=_MEMBER_TILE, value=TASK % member_tiles),
             *self.enter_heads(TASK // member_tiles, LIST_ENTRY),
             *self._members(emit),
             *self.enter_rows(HEADS * _MEMBERS),
             # What depends on the entry alone is asked of its first member.
-            Let(symbol=BATCH, value=select(_MEMBERS > 0, self.member_rows.at(0), 0)),
+            Let(symbol=BATCH, value=select(_MEMBERS > 0, self._member(0), 0)),
         ]
 
     def _members(self, emit: Emitter) -> list[Statement]:
@@ -90,6 +123,7 @@ class GroupedRows(DecodingRows):
             extent=tiling_scalar("batchRows"),
             condition=emit.in_kernel(self.index, {"b": _CANDIDATE}) == LIST_ENTRY,
             skip=_MEMBER_TILE * per_task,
+            place=Const(0) if self.first_member is None else _PLACE,
             where=self.where,
         )
         return [collect, Let(symbol=_MEMBERS, value=minimum(_FOUND, per_task))]
@@ -103,7 +137,7 @@ class GroupedRows(DecodingRows):
         """Member by member."""
         offset = self.offset(emit, self.query.name, FIRST_HEAD, self.position)
         load = self.load_heads(emit, target, tensor, emit.head_dim, _MEMBER * HEADS, offset)
-        row = Let(symbol=ROW_BATCH, value=self.member_rows.at(_MEMBER))
+        row = Let(symbol=ROW_BATCH, value=self._member(_MEMBER))
         return For(var=_MEMBER, end=_MEMBERS, body=seq(row, load), disjoint=(target,), runs=True)
 
     def first_of_step(self) -> list[Statement]:
@@ -112,10 +146,14 @@ class GroupedRows(DecodingRows):
     def runs(self, body: Callable[[RowRun], Statement], by_row: Callable[[], For]) -> Seq:
         return seq(by_row())
 
+    def each_stored_run(self, body: Callable[[RowRun], Statement]) -> Seq:
+        """The heads of a batch row are a run."""
+        return self.each_of_length(HEADS, body, RowRun(Const(0), CHUNK, "N"))
+
     def enter_row(self, row: Expr) -> list[Statement]:
         return [
             Let(symbol=HEAD, value=FIRST_HEAD + row % HEADS),
-            Let(symbol=ROW_BATCH, value=self.member_rows.at(row // HEADS)),
+            Let(symbol=ROW_BATCH, value=self._member(row // HEADS)),
         ]
 
     def enter_token(self, emit: Emitter, token: Expr) -> list[Statement]:
@@ -143,6 +181,7 @@ def grouped_rows(rows: RowSpace, computation: Computation, attention: Attention,
         where=keys.where,
         index=index,
         entries_axis=tensors.axes[0],
+        keys_axis=next(axis for axis in tensors.axes if axis in "TU"),
         member_rows=ScalarArray(
             name="memberRows", capacity=max_rows, meaning="batch rows of the task, by member"
         ),

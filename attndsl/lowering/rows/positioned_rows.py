@@ -25,23 +25,23 @@ from attndsl.lowering.emit.loop_scalars import (
     R0,
     ROW_BEGIN,
     ROW_FRACTALS,
-    TASK,
+    ROWS,
 )
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.batch_extents import batch_count, packed_start
+from attndsl.lowering.rows.position_tiles import HEAD_TASK, PER_TASK, PositionTiles, positions_of_rows
 from attndsl.lowering.rows.row_space import RowRun, RowSpace
 from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE
-from attndsl.tile.program import tiling_field_ref, tiling_scalar
-from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
+from attndsl.tile.program import tiling_field_ref
+from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 
-_QUERY_TILE, _QUERY_LENGTH = Symbol("queryTile"), Symbol("queryLength")
+_QUERY_LENGTH = Symbol("queryLength")
 _FIRST_TOKEN, _POSITION = Symbol("firstToken"), Symbol("position")
+_RUN_LENGTH = Symbol("runLength")
 _MOST_POSITIONS = 16
-_WORTH = (8, 9)
-"""Share of the rows, parts and whole, from which reading keys once for two bands of rows is worth more."""
 
 
 def positions_per_core(rows: Named) -> Expr:
@@ -84,43 +84,21 @@ class PositionedRows(RowSpace):
     # Tasks ----------------------------------------------------------------------------------------------
 
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
-        add, extents = emit.inventory.field, emit.signature.extents
-        queries = self._positions_of_rows(emit.max_rows, heads)
-        if emit.schedule.max_rows > BAND_ROWS and emit.schedule.task_rows == "even":
-            queries = self._fewer_if_even(extents, heads, queries)
+        queries = positions_of_rows(emit.max_rows, heads)
         if self.whole_positions:
             queries = emit.architecture.aiv_per_aic * self._positions_per_core(emit, heads)
-        add("queriesPerTask", queries, "query positions of a task, at most")
-        tiles = ceil_div(extents["Q"], tiling_field_ref("queriesPerTask"))
-        add("queryTiles", tiles, "tasks that share the query positions of a batch row")
+        self._tiles(emit).add_fields(emit, heads, queries)
         tasks = (
-            extents["B"]
+            emit.signature.extents["B"]
             * tiling_field_ref("kvHeads")
             * tiling_field_ref("headTiles")
             * tiling_field_ref("queryTiles")
         )
         return heads * tiling_field_ref("queriesPerTask"), tasks
 
-    def _positions_of_rows(self, rows: Expr, heads: Expr) -> Expr:
-        return maximum(1, rows // maximum(heads, 1))
-
-    def _fewer_if_even(self, extents: Mapping[str, Expr], heads: Expr, most: Expr) -> Expr:
-        """``most`` positions a task, or those of one band of rows.
-
-        One band, if there are fewer tasks of more than cores, or if it evens out the cores: the busiest has
-        less than ``_WORTH`` of the rows then.
-        """
-        fewer = self._positions_of_rows(Const(BAND_ROWS), heads)
-
-        def tasks(positions: Expr) -> Expr:
-            return extents["B"] * extents["K"] * ceil_div(extents["Q"], positions)
-
-        def busiest(positions: Expr) -> Expr:
-            return ceil_div(tasks(positions), CORES) * positions
-
-        parts, whole = _WORTH
-        uneven = (tasks(most) < CORES) | (busiest(fewer) * whole < busiest(most) * parts)
-        return select(uneven, fewer, most)
+    def _tiles(self, emit: Emitter) -> PositionTiles:
+        several = emit.schedule.max_rows > BAND_ROWS and emit.schedule.task_rows == "even"
+        return PositionTiles(mixed=several and not self.whole_positions)
 
     def _positions_per_core(self, emit: Emitter, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
@@ -130,13 +108,11 @@ class PositionedRows(RowSpace):
         return minimum(held, maximum(1, even))
 
     def enter(self, emit: Emitter) -> list[Statement]:
-        query_tiles, per_task = tiling_scalar("queryTiles"), tiling_scalar("queriesPerTask")
         return [
-            Let(symbol=_QUERY_TILE, value=TASK % query_tiles),
-            *self.enter_heads(TASK // query_tiles, BATCH),
+            *self._tiles(emit).enter(emit),
+            *self.enter_heads(HEAD_TASK, BATCH),
             Let(symbol=_QUERY_LENGTH, value=self.query_count(emit), where=self.where),
-            Let(symbol=FIRST_QUERY, value=_QUERY_TILE * per_task),
-            Let(symbol=QUERIES, value=maximum(0, minimum(per_task, _QUERY_LENGTH - FIRST_QUERY))),
+            Let(symbol=QUERIES, value=maximum(0, minimum(PER_TASK, _QUERY_LENGTH - FIRST_QUERY))),
             *self.enter_rows(HEADS * QUERIES),
         ]
 
@@ -151,7 +127,7 @@ class PositionedRows(RowSpace):
     # Rows -----------------------------------------------------------------------------------------------
 
     def load_rows(self, emit: Emitter, target: Buffer, tensor: GlobalTensor) -> Statement:
-        """Of one head in one copy; else position by position."""
+        """In one copy, position by position where pitches exceed its limits."""
         name, dim = self.query.name, emit.head_dim
         pitch = emit.stride(name, self.run_axis)
         first = self.offset(emit, name, FIRST_HEAD, FIRST_QUERY)
@@ -164,8 +140,20 @@ class PositionedRows(RowSpace):
         offset = self.offset(emit, name, FIRST_HEAD, FIRST_QUERY + _POSITION)
         one = seq(self.load_heads(emit, target, tensor, dim, _POSITION * HEADS, offset))
         by_position = For(var=_POSITION, end=QUERIES, body=one, disjoint=(target,), runs=True)
-        fits = (HEADS == 1) & (pitch <= emit.architecture.max_nd2nz_pitch)
-        return If(condition=fits, then=seq(one_head), otherwise=seq(by_position))
+        fits = pitch <= emit.architecture.max_nd2nz_pitch
+        several: Statement = by_position
+        if self.heads_are_neighbours(emit):
+            all_heads = LoadNz(
+                dst=target.region(),
+                src=tensor.region(first, HEADS, dim, emit.stride(name, "N")),
+                padded_rows=ROW_FRACTALS * FRACTAL_SIZE,
+                matrices=QUERIES,
+                src_matrix_pitch=pitch,
+                matrix_step=HEADS,
+                where=self.where,
+            )
+            several = If(condition=fits, then=seq(all_heads), otherwise=seq(by_position))
+        return If(condition=(HEADS == 1) & fits, then=seq(one_head), otherwise=seq(several))
 
     def runs(self, body: Callable[[RowRun], Statement], by_row: Callable[[], For]) -> Seq:
         """Positions of one head are a run; of several heads each row is one."""
@@ -175,6 +163,17 @@ class PositionedRows(RowSpace):
             body(RowRun(Const(0), CHUNK, self.run_axis)),
         )
         return seq(If(condition=HEADS == 1, then=same_head, otherwise=seq(by_row())))
+
+    def length_of_stored_runs(self) -> list[Statement]:
+        return [
+            Note(text="rows are stored by runs: the positions of a single head, or the heads of each"),
+            Let(symbol=_RUN_LENGTH, value=select(HEADS == 1, ROW_BEGIN + ROWS, HEADS)),
+        ]
+
+    def each_stored_run(self, body: Callable[[RowRun], Statement]) -> Seq:
+        return self.each_of_length(
+            _RUN_LENGTH, body, RowRun(Const(0), CHUNK, self.run_axis, one_head=HEADS == 1)
+        )
 
     def enter_row(self, row: Expr) -> list[Statement]:
         return [

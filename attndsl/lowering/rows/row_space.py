@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Const, Expr, Symbol, ceil_div, minimum
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import (
@@ -41,7 +41,10 @@ from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
 from attndsl.tile.program import SUB_BLOCK, tiling_field_ref, tiling_scalar
 from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
 
-_HEAD_TILE, _ROW = Symbol("headTile"), Symbol("row")
+ROW = Symbol("row")
+"""The running row of :meth:`RowSpace.each_row`, within the step."""
+_HEAD_TILE = Symbol("headTile")
+_RUN, _RUN_ROWS = Symbol("run"), Symbol("runRows")
 _AXES = ("B", "S", "N", "K", "Q")
 
 
@@ -51,12 +54,21 @@ class RowRun:
 
     Attributes:
         row: the first row, within the step. ``rows``: the number of rows.
-        along: the axis on which they follow each other.
+        along: the axis on which they follow each other; of a run of one head or of one position, as
+            ``one_head`` tells, that of positions.
+        one_head: whether the run is one of positions; None if ``along`` says it all. A run of one position
+            has heads.
     """
 
     row: Expr
     rows: Expr
     along: str
+    one_head: Expr | None = None
+
+    def pitch(self, stride: Callable[[str], Expr]) -> Expr:
+        """Elements from a row of the run to the next, by the stride of an axis."""
+        own = stride(self.along)
+        return own if self.one_head is None else select(self.one_head, own, stride("N"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +126,10 @@ class RowSpace(ABC):
     def list_entry(self) -> Expr | None:
         """The scalar that names the tensor of a list with the task's keys, where tasks are made by it."""
         return None
+
+    def in_flight(self, items: Expr, next_item: Expr) -> RowSpace:
+        """The rows where so many items are in work at one time; ``next_item``: which of them comes next."""
+        return self
 
     # Tasks ----------------------------------------------------------------------------------------------
 
@@ -204,12 +220,16 @@ class RowSpace(ABC):
         """The task's heads of one position, ``dim`` columns of each, as rows ``at`` and on in L1."""
         name, padded_rows = self.query.name, ROW_FRACTALS * FRACTAL_SIZE
         segment = RowSegment(tensor, at, HEADS, offset, emit.stride(name, "N"))
-        layouts = emit.signature.layouts[name].strides
-        if not all(each.get("N", Const(0)).same(emit.signature.extents["D"]) for each in layouts):
+        if not self.heads_are_neighbours(emit):
             return load_matrix(emit, target, segment, padded_rows, Const(0), dim)
         source = tensor.region(offset, HEADS, dim, segment.pitch)  # heads side by side: a short pitch
         place = target.region(at * fractal_depth(target.dtype))
         return LoadNz(dst=place, src=source, padded_rows=padded_rows, where=self.where)
+
+    def heads_are_neighbours(self, emit: Emitter) -> bool:
+        """Whether the query heads of a position lie side by side, in each layout."""
+        layouts = emit.signature.layouts[self.query.name].strides
+        return all(each.get("N", Const(0)).same(emit.signature.extents["D"]) for each in layouts)
 
     # Rows in global memory --------------------------------------------------------------------------------
 
@@ -238,7 +258,9 @@ class RowSpace(ABC):
     def place(self, emit: Emitter, tensor: str, run: RowRun, cols: Expr) -> GlobalRegion:
         """The rows of a run in a tensor."""
         offset = self.offset(emit, tensor, HEAD, self.position)
-        pitch: Expr = Const(0) if run.rows.same(Const(1)) else emit.stride(tensor, run.along)
+        pitch: Expr = Const(0)
+        if not run.rows.same(Const(1)):
+            pitch = run.pitch(lambda axis: emit.stride(tensor, axis))
         return emit.gm(tensor, offset, run.rows, cols, pitch)
 
     # Loops over the rows of a vector step -----------------------------------------------------------------
@@ -261,14 +283,37 @@ class RowSpace(ABC):
 
         return self.runs(body, by_row) if spread else seq(by_row())
 
+    def length_of_stored_runs(self) -> list[Statement]:
+        """What stands in front of a loop over steps whose rows are stored."""
+        return []
+
+    def each_stored_run(self, body: Callable[[RowRun], Statement]) -> Seq:
+        """``body`` for every run of the step's rows, each of which is stored in a place of its own."""
+        return self.each_run(body)
+
+    def each_of_length(self, length: Expr, body: Callable[[RowRun], Statement], whole: RowRun) -> Seq:
+        """``body`` for every run of the step's rows, where the task is made of runs of so many rows.
+
+        ``whole``: the step as a run, whose pitch all have.
+        """
+        first = ROW_BEGIN + R0
+        run = seq(
+            Let(symbol=ROW, value=maximum(0, _RUN * length - first)),
+            Let(symbol=_RUN_ROWS, value=minimum(CHUNK, (_RUN + 1) * length - first) - ROW),
+            *self.enter_row(first + ROW),
+            body(replace(whole, row=ROW, rows=_RUN_ROWS)),
+        )
+        end = ceil_div(first + CHUNK, length)
+        return seq(For(var=_RUN, begin=first // length, end=end, body=run, runs=True))
+
     @abstractmethod
     def runs(self, body: Callable[[RowRun], Statement], by_row: Callable[[], For]) -> Seq:
         """``body`` for every run of the step's rows; ``by_row``: the loop in which each row is a run."""
 
     def each_row(self, body: Callable[[Expr], Statement], touched: tuple[Buffer, ...] = ()) -> For:
         """``body`` for every row of the step, with its indices defined."""
-        place = self.enter_row(ROW_BEGIN + R0 + _ROW)
-        return For(var=_ROW, end=CHUNK, body=seq(*place, body(_ROW)), disjoint=touched, runs=True)
+        place = self.enter_row(ROW_BEGIN + R0 + ROW)
+        return For(var=ROW, end=CHUNK, body=seq(*place, body(ROW)), disjoint=touched, runs=True)
 
     @abstractmethod
     def enter_row(self, row: Expr) -> list[Statement]:
@@ -288,7 +333,7 @@ class RowSpace(ABC):
     def flat_row_index(self, emit: Emitter, run: RowRun) -> tuple[Expr, Expr]:
         """The flat index of a run's first row among all result rows, and the distance to the next row."""
         heads = emit.host(emit.signature.extents["N"], "query heads", "queryHeads")
-        return self.token(emit) * heads + HEAD, (heads if run.along != "N" else Const(1))
+        return self.token(emit) * heads + HEAD, run.pitch(lambda axis: Const(1) if axis == "N" else heads)
 
     @abstractmethod
     def token(self, emit: Emitter) -> Expr:

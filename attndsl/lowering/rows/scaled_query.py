@@ -107,4 +107,8 @@ def stored_query(node: nodes.Node, where: SourceLine) -> tuple[nodes.Input, Scal
             if isinstance(factor, nodes.Scalar) and not factor.axes:
                 query = stored_plain(operand)
                 return query, ScaledQuery(query=query, factor=factor.value, where=where)
-    raise NotLowered("queries that are computed otherwise than by a factor", node.where)
+    raise NotLowered(
+        "queries that are computed otherwise than by a factor",
+        node.where,
+        "act on the scores, as in attend.scores(query, keys) * scale",
+    )

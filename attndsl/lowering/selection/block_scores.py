@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, TILE
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, TILE, TILES
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.selection.selection_buffers import (
+    END_BLOCK,
     FIRST_BLOCK,
     NEW_BLOCKS,
     POSITION,
@@ -24,6 +25,7 @@ from attndsl.lowering.selection.selection_buffers import (
     before,
     lane_blocks,
     last_of,
+    lead,
     pitch,
     positions_per_step,
     selection_buffers,
@@ -36,7 +38,8 @@ from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, CopyLanes, Fill, Gather, LaneNumbers, WithScalar
 from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 
-_END_BLOCK, _TERM = Symbol("endBlock"), Symbol("term")
+_TERM, _COMPLETED = Symbol("term"), Symbol("completedBlocks")
+SELECTION_TILES = Symbol("selectionTiles")
 _FP32 = 4
 
 
@@ -47,7 +50,7 @@ def number_lanes(context: Context) -> Seq:
     """
     b, size, lanes = selection_buffers(context), context.tile_keys, lane_blocks(context)
     place = POSITION * lanes
-    block, offset = whole(b.lane_block, place, lanes), whole(b.lane_offset, place, lanes)
+    block, offset = whole(b.lane_number, place, lanes), whole(b.lane_offset, place, lanes)
     numbers, row_bytes = whole(b.number, 0, lanes), pitch(context) * _FP32
 
     def step(op: str, scalar: Expr, source: Buffer | None = None) -> WithScalar:
@@ -55,48 +58,87 @@ def number_lanes(context: Context) -> Seq:
         return WithScalar(op=op, dst=offset, src=numbers if from_numbers else offset, scalar=scalar)
 
     one_position = seq(
-        WithScalar(op="Adds", dst=block, src=numbers, scalar=Const(0)),
+        Convert(dst=block, src=numbers, mode="CAST_RINT"),
         step("Muls", step_of(context) * _FP32),
         step("Mins", (size - 1) * _FP32, b.lane_offset),
         step("Adds", POSITION * row_bytes, b.lane_offset),
     )
     return seq(
         LaneNumbers(dst=whole(b.number), first=Const(0)),
-        Fill(dst=whole(b.lane_block), value=Const(0)),
+        Fill(dst=whole(b.lane_number), value=Const(0)),
         Fill(dst=whole(b.lane_offset), value=Const(0)),
         For(
             var=POSITION,
             end=positions_per_step(context),
             body=one_position,
-            disjoint=(b.lane_block, b.lane_offset),
+            disjoint=(b.lane_number, b.lane_offset),
             runs=True,
         ),
-        Convert(dst=whole(b.lane_number), src=whole(b.lane_block), mode="CAST_RINT"),
     )
 
 
 def next_window(context: Context) -> For:
     """The last keys of the tile before to the front of each row, zeros after them."""
     b, reach, size = selection_buffers(context), before(context), context.tile_keys
-    row = POSITION * pitch(context)
+    tile = POSITION * pitch(context) + lead(context)
     body = seq(
-        CopyLanes(dst=whole(b.window, row, reach), src=whole(b.window, row + size, reach)),
-        Fill(dst=whole(b.window, row + reach, size), value=Const(0)),
+        CopyLanes(dst=whole(b.window, tile - reach, reach), src=whole(b.window, tile + size - reach, reach)),
+        Fill(dst=whole(b.window, tile, size), value=Const(0)),
     )
     return For(var=POSITION, end=POSITIONS, body=body, disjoint=(b.window,))
 
 
-def add_row(context: Context, source: Buffer, row: Expr, position: Expr) -> Binary:
-    """A row of probabilities to the sums of its position."""
-    b = selection_buffers(context)
-    sums = whole(b.window, position * pitch(context) + before(context), KEYS)
-    return Binary(op="Add", dst=sums, first=sums, second=whole(source, row * context.tile_keys, KEYS))
+def tile_blocks(context: Context) -> list[Statement]:
+    """The blocks that a tile completes. After the last tile of an item come zeros: it completes its own."""
+    first, after = select(TILE == 0, 0, _ended(context, FIRST_KEY)), FIRST_KEY + context.tile_keys
+    end = select(TILE + 1 == TILES, _completed(context, FIRST_BLOCK, after), _ended(context, after))
+    return [
+        Let(symbol=FIRST_BLOCK, value=first),
+        Let(symbol=END_BLOCK, value=minimum(TOTAL_BLOCKS, end)),
+    ]
+
+
+def rest_blocks(context: Context) -> list[Statement]:
+    """The blocks of a tile without keys after the last of an item, which has completed some of the first."""
+    first = select(TILE == TILES, _COMPLETED, _ended(context, FIRST_KEY))
+    end = _ended(context, FIRST_KEY + context.tile_keys)
+    return [Let(symbol=FIRST_BLOCK, value=first), Let(symbol=END_BLOCK, value=minimum(TOTAL_BLOCKS, end))]
+
+
+def completed_blocks(context: Context) -> list[Let]:
+    """The blocks that the tiles of an item complete, and tiles until all are, the last without keys."""
+    end = TILES * context.tile_keys
+    first = select(TILES > 1, _ended(context, end - context.tile_keys), 0)
+    keys = step_of(context) * (TOTAL_BLOCKS - 1) + last_of(context) + 1
+    tiles = ceil_div(maximum(1, keys), context.tile_keys)
+    return [
+        Let(symbol=_COMPLETED, value=select(TILES > 0, _completed(context, first, end), 0)),
+        Let(symbol=SELECTION_TILES, value=select(_COMPLETED < TOTAL_BLOCKS, tiles, TILES)),
+    ]
+
+
+def _ended(context: Context, key: Expr) -> Expr:
+    """Blocks whose windows end before ``key``."""
+    return ceil_div(maximum(0, key - last_of(context)), step_of(context))
+
+
+def _most_blocks(context: Context) -> Expr:
+    """Blocks that a tile can complete."""
+    value = ceil_div(context.tile_keys, window_sum(context).step)
+    return context.host(value, "blocks that a tile completes, at most", "tileBlocks")
+
+
+def _completed(context: Context, first: Expr, key: Expr) -> Expr:
+    """Blocks that the last tile of an item, before ``key``, completes, and those before it.
+
+    All that begin before ``key``, as far as the lanes of a position go. Windows that end there need not.
+    """
+    begun = minimum(first + _most_blocks(context), ceil_div(key, step_of(context)))
+    return maximum(begun, _ended(context, key))
 
 
 def take_blocks(context: Context) -> Seq:
-    """The blocks whose windows end in the tile from ``firstKey`` on, to the best of each position."""
-    step, last, size = step_of(context), last_of(context), context.tile_keys
-    end = ceil_div(maximum(0, FIRST_KEY + size - last), step)
+    """The blocks from ``firstBlock`` to ``endBlock`` to the best of each position."""
     body = seq(
         Let(symbol=STEP_POSITIONS, value=minimum(positions_per_step(context), POSITIONS - POSITION0)),
         Let(symbol=USED_LANES, value=STEP_POSITIONS * lane_blocks(context)),
@@ -107,9 +149,7 @@ def take_blocks(context: Context) -> Seq:
     )
     over_positions = For(var=POSITION0, end=POSITIONS, step=positions_per_step(context), body=body)
     return seq(
-        Let(symbol=FIRST_BLOCK, value=select(TILE == 0, 0, ceil_div(FIRST_KEY - last, step))),
-        Let(symbol=_END_BLOCK, value=minimum(TOTAL_BLOCKS, end)),
-        Let(symbol=NEW_BLOCKS, value=_END_BLOCK - FIRST_BLOCK),
+        Let(symbol=NEW_BLOCKS, value=END_BLOCK - FIRST_BLOCK),
         If(condition=NEW_BLOCKS > 0, then=seq(over_positions)),
     )
 
@@ -122,14 +162,15 @@ def _scores(context: Context) -> list[Statement]:
     )
     terms = context.host(term_count(node), "keys of a window", "windowTerms")
     offset = step_of(context) * FIRST_BLOCK + last_of(context) - FIRST_KEY - _TERM
-    rows = b.window.region(POSITION0 * pitch(context), 1, STEP_POSITIONS * pitch(context))
+    # windows reach back from the lead, and read a few lanes after the tile: both are in front of the next
+    rows = b.window.region(POSITION0 * pitch(context), 1, lead(context) + STEP_POSITIONS * pitch(context))
     term, score = whole(b.term, 0, USED_LANES), whole(b.score, 0, USED_LANES)
     weight = term_weight(counts, terms, _TERM)
     gather = Gather(
         dst=term,
         src=rows,
         offsets=whole(b.lane_offset, 0, USED_LANES),
-        base=(offset + before(context)) * _FP32,
+        base=(offset + lead(context)) * _FP32,
         where=node.where,
     )
     add = seq(

@@ -1,21 +1,24 @@
-"""The selection of key blocks, lowered: a second run over an item's tiles, once its rows are normalized.
+"""The selection of key blocks, lowered.
 
-Probabilities are ``exp(score - max) / sum`` with the final maximum and sum of each row, so the cube computes
-the scores of each tile again, into a ring of their own; the vector cores apply the same modifiers, add the
-heads of each position, and take the blocks that the tile completes (block_scores.py). Nothing as long as a
-row of keys is held anywhere.
+Probabilities are ``exp(score - max) / sum`` with the final maximum and sum of each row; the heads of each
+position are added, and the blocks that the tile completes taken (block_scores.py).
+
+Of an item with one tile, maximum and sum are final once its softmax has seen the tile: the exponentials that
+it has in the unified buffer are taken, while the cube adds the values. Of several tiles the cube computes the
+scores again, into a ring of their own, in a second run over the tiles. Nothing as long as a row of keys is
+held anywhere.
 """
 
 from __future__ import annotations
 
-from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Const, Expr, minimum
+from attndsl.lowering.attention.attention_loop import FurtherUse
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.matmul_stages import score_tile
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import (
-    CHUNK,
     FIRST_KEY,
     FIRST_QUERY,
     HEADS,
@@ -27,12 +30,20 @@ from attndsl.lowering.emit.loop_scalars import (
     TILE,
     TILES,
 )
-from attndsl.lowering.emit.row_operations import broadcast, by_row
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import score_ring
 from attndsl.lowering.rows.batch_extents import batch_count
-from attndsl.lowering.selection.block_scores import add_row, next_window, number_lanes, take_blocks
+from attndsl.lowering.selection.block_scores import (
+    SELECTION_TILES,
+    completed_blocks,
+    next_window,
+    number_lanes,
+    rest_blocks,
+    take_blocks,
+    tile_blocks,
+)
+from attndsl.lowering.selection.head_sums import add_heads
 from attndsl.lowering.selection.selection_buffers import (
     KEPT,
     POSITION0,
@@ -40,18 +51,14 @@ from attndsl.lowering.selection.selection_buffers import (
     STEP_POSITIONS,
     TOTAL_BLOCKS,
     lanes_of,
-    last_of,
     own_positions,
     selection_buffers,
-    step_of,
     top_k,
 )
 from attndsl.lowering.selection.top_blocks import start_best
 from attndsl.target import Core
 from attndsl.tile.instructions import SplitRecords, StoreRows, records
-from attndsl.tile.statements import Alloc, For, If, Let, Note, Pipelined, Seq, Stage, Statement, seq
-
-_ROW, _TILES = Symbol("row"), Symbol("selectionTiles")
+from attndsl.tile.statements import Alloc, For, If, Let, Pipelined, Seq, Stage, Statement, seq
 
 
 def selects_blocks(context: Context) -> bool:
@@ -67,12 +74,6 @@ def prepare_selection(context: Context) -> Stage:
 
 def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
     """The selection of an item's positions, after the attention loop."""
-    node = top_k(context)
-    capacity = context.host(
-        context.signature.extents["J"], "blocks of the longest batch row", "longestBlocks"
-    )
-    tile, keys = context.tile_keys, step_of(context) * (TOTAL_BLOCKS - 1) + last_of(context) + 1
-    start = seq(If(condition=POSITIONS > 0, then=start_best(context)))
     again = Pipelined(
         var=TILE,
         extent=TILES,
@@ -84,17 +85,44 @@ def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
         prefetch=context.prefetch,
         ring=context.ring,
         back_pressure=True,
-        where=node.where,
+        where=top_k(context).where,
     )
     return seq(
-        own_positions(),
-        Let(symbol=TOTAL_BLOCKS, value=batch_count(context, node.length, capacity), where=node.where),
-        Let(symbol=_TILES, value=ceil_div(maximum(0, keys), tile)),
-        _stage(context, "StartSelection", "Clears the list of the best blocks.", start),
-        again,
+        If(condition=TILES > 1, then=seq(again)) if _at_once(context) else again,
         _select_rest(context),
         _write_selection(context),
     )
+
+
+def blocks_of_one_tile(context: Context) -> FurtherUse:
+    """The selection's share of the attention loop: its start, and all of it but the end for one tile."""
+    node = top_k(context)
+    capacity = context.host(
+        context.signature.extents["J"], "blocks of the longest batch row", "longestBlocks"
+    )
+    begin = [
+        own_positions(),
+        Let(symbol=TOTAL_BLOCKS, value=batch_count(context, node.length, capacity), where=node.where),
+        _stage(context, "StartSelection", "Clears the list of the best blocks.", start_best(context)),
+    ]
+    if not _at_once(context):
+        return FurtherUse(begin=begin)
+    blocks = seq(*tile_bounds(context), *tile_blocks(context), _take_blocks(context))
+    doc = "Probabilities of an item's only tile, summed over heads."
+    add = _stage(context, "AddHeads", doc, seq(*add_heads(context)))
+    doc = "The blocks of an item's only tile, from the sums that its softmax left."
+    return FurtherUse(
+        begin=begin,
+        of_rows=[If(condition=TILES == 1, then=seq(add))],
+        of_tile=_stage(context, "SelectAtOnce", doc, seq(If(condition=TILES == 1, then=blocks))),
+    )
+
+
+def _at_once(context: Context) -> bool:
+    """Whether the exponentials of the softmax are those of the probabilities: what the cube takes of rows
+    with an offset is rounded."""
+    quantization = context.values.quantization
+    return quantization is None or quantization.offset is None
 
 
 def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
@@ -107,7 +135,6 @@ def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
 def _select_tile(context: Context, modifiers: Modifiers) -> Stage:
     size, b = context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
-    add = add_row(context, b.score, _ROW, (R0 + _ROW) // HEADS)
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
@@ -115,10 +142,7 @@ def _select_tile(context: Context, modifiers: Modifiers) -> Stage:
         body = seq(
             *scored(context, modifiers, ring),
             *exponentials(context, b.row_max, R0),
-            Note(text="score = score / rowSum, then added to the sums of its position"),
-            broadcast(context, b.row_blocks, b.row_sum, R0),
-            by_row(context, "Div", b.score, b.row_blocks),
-            For(var=_ROW, end=CHUNK, body=seq(add), runs=True),
+            *add_heads(context),
         )
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
@@ -127,6 +151,7 @@ def _select_tile(context: Context, modifiers: Modifiers) -> Stage:
         *tile_bounds(context),
         _next_window(context),
         with_tile_operands(context, modifiers, over_rows),
+        *tile_blocks(context),
         _take_blocks(context),
     )
     doc = "Probabilities of one tile, summed over heads; then takes the blocks that the tile completes."
@@ -139,27 +164,28 @@ def _next_window(context: Context) -> Stage:
 
 
 def _take_blocks(context: Context) -> Stage:
-    doc = "The blocks whose windows end in the tile from firstKey on, to the best of each position."
+    doc = "Blocks whose windows the tile from firstKey on completes, to the best of each position."
     return _stage(context, "TakeBlocks", doc, take_blocks(context))
 
 
 def _select_rest(context: Context) -> Stage:
     """Blocks whose windows end after the last tile: in as many tiles without keys."""
     first = Let(symbol=FIRST_KEY, value=TILE * context.tile_keys)
-    one = seq(_next_window(context), first, _take_blocks(context))
-    rest = For(var=TILE, begin=TILES, end=_TILES, body=one)
-    doc = "Blocks whose windows end after the last tile, as if tiles without keys followed."
-    return _stage(context, "SelectRest", doc, seq(If(condition=POSITIONS > 0, then=seq(rest))))
+    one = seq(_next_window(context), first, *rest_blocks(context), _take_blocks(context))
+    rest = For(var=TILE, begin=TILES, end=SELECTION_TILES, body=one)
+    body = seq(*completed_blocks(context), rest)
+    doc = "Blocks whose windows end further after the last tile, as if tiles without keys followed."
+    return _stage(context, "SelectRest", doc, seq(If(condition=POSITIONS > 0, then=body)))
 
 
 def _write_selection(context: Context) -> Stage:
     """The numbers of the best blocks, position by position."""
-    node, output, s = top_k(context), context.computation.selection, context.schedule
+    node, output = top_k(context), context.computation.selection
     assert output is not None
     b, lanes = selection_buffers(context), lanes_of(context)
     count = context.host(node.count, "blocks that are selected", "selectionCount")
     per_step = lanes // KEPT
-    selected = context.in_ub("selected", "int32", lanes, "numbers of the best blocks", s.result_slots)
+    selected = context.in_ub("selected", "int32", lanes, "numbers of the best blocks", 1)
     query = FIRST_QUERY + ROW_BEGIN // HEADS + POSITION0
     offset = context.rows.offset(context, output.name, Const(0), query)
     pitch = context.stride(output.name, context.rows.run_axis)

@@ -13,6 +13,7 @@ from attndsl.lowering.rows.positioned_rows import positions_per_core
 from attndsl.lowering.signature.window_bounds import WindowLimits, window_limits
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions.sort import GROUP
+from attndsl.tile.instructions.units import block_elements
 from attndsl.tile.statements import Let
 
 KEPT = GROUP
@@ -20,13 +21,15 @@ KEPT = GROUP
 POSITIONS = Symbol("corePositions")
 TOTAL_BLOCKS = Symbol("totalBlocks")
 FIRST_BLOCK = Symbol("firstBlock")
+END_BLOCK = Symbol("endBlock")
 NEW_BLOCKS = Symbol("newBlocks")
 POSITION = Symbol("position")
 POSITION0 = Symbol("position0")
 STEP_POSITIONS = Symbol("stepPositions")
 USED_LANES = Symbol("usedLanes")
 MERGED_LISTS = 4  # of one MergeSorted
-_RECORD = 2
+_RECORD, _FP32 = 2, 4
+_LONG_TILE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +38,12 @@ class SelectionBuffers:
 
     window: Buffer
     best: Buffer
-    lane_block: Buffer
     lane_number: Buffer
     lane_offset: Buffer
     number: Buffer
     score: Buffer
     term: Buffer
     records: Buffer
-    merged: Buffer
     bits: Buffer
 
 
@@ -76,11 +77,29 @@ def before(context: Context) -> Named:
     return context.inventory.constant("windowBefore", limits(context).before, meaning)
 
 
+def lead(context: Context) -> Named:
+    """Lanes in front of the first position's tile: those that windows reach back to, whole rows of banks."""
+    lanes = round_up(before(context), _aligned(context))
+    return context.inventory.constant("windowLead", lanes, "lanes in front of the first position's tile")
+
+
 def pitch(context: Context) -> Named:
-    """Lanes of a position's row of ``window``."""
-    around = limits(context)
-    lanes = before(context) + context.tile_keys + around.after
+    """Lanes of a position's row of ``window``: its tile, what is read after it, and the next one's before."""
+    lanes = round_up(context.tile_keys + limits(context).after + before(context), _aligned(context))
     return context.inventory.constant("windowRow", lanes, "lanes of a position: a tile and its surroundings")
+
+
+def _aligned(context: Context) -> int:
+    """What the tiles of positions begin at multiples of, in lanes.
+
+    At whole rows of banks none meets the banks of the probabilities that are added to it. Short tiles do
+    without: the room between them would be a good part of the buffer.
+    """
+    banks = context.architecture.bank_row // _FP32
+    aligned = context.schedule.tile_k >= _LONG_TILE
+    least = context.tile_keys >= _LONG_TILE if aligned else context.tile_keys < _LONG_TILE
+    context.inventory.require(least, "tiles of positions begin at rows of banks where they are long")
+    return banks if aligned else block_elements("float32")
 
 
 def selection_buffers(context: Context) -> SelectionBuffers:
@@ -88,16 +107,14 @@ def selection_buffers(context: Context) -> SelectionBuffers:
     most, lanes, ub = positions_per_core(context.rows_per_vector), lanes_of(context), context.in_ub
     window = "probabilities of a tile summed over heads, after the last keys of the previous tile"
     return SelectionBuffers(
-        window=ub("window", "float32", most * pitch(context), window),
+        window=ub("window", "float32", lead(context) + most * pitch(context), window),
         best=ub("best", "float32", most * KEPT * _RECORD, "best blocks of each position, sorted records"),
-        lane_block=ub("laneBlock", "int32", lanes, "block of each lane within its position"),
-        lane_number=ub("laneNumber", "float32", lanes, "block of each lane in fp32, to compare"),
+        lane_number=ub("laneNumber", "float32", lanes, "block of each lane within its position"),
         lane_offset=ub("laneOffset", "int32", lanes, "bytes to the first key of each lane's block"),
         number=ub("blockNumber", "int32", lanes, "number of each lane's block"),
         score=ub("blockScore", "float32", lanes, "score of each lane's block"),
-        term=ub("blockTerm", "float32", lanes, "one term of the scores"),
+        term=ub("blockTerm", "float32", lanes, "one term of the scores; then best blocks and new ones"),
         records=ub("blockRecords", "float32", lanes * _RECORD, "blocks of a tile, sorted in groups"),
-        merged=ub("merged", "float32", MERGED_LISTS * KEPT * _RECORD, "best blocks and new ones"),
         bits=ub("blockBits", "uint8", maximum(lanes // 8, 32), "one bit a lane"),
     )
 

@@ -26,6 +26,8 @@ from attndsl.lowering.selection.selection_buffers import (
     SelectionBuffers,
     lane_blocks,
     lanes_of,
+    lead,
+    pitch,
     selection_buffers,
     top_k,
 )
@@ -45,7 +47,7 @@ from attndsl.tile.instructions import (
 )
 from attndsl.tile.instructions.sort import GROUP
 from attndsl.tile.naming import camel
-from attndsl.tile.statements import Alloc, For, Let, Note, Seq, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Statement, seq
 
 _PART, _GROUPS = Symbol("part"), Symbol("groups")
 
@@ -55,8 +57,9 @@ def start_best(context: Context) -> Seq:
     b = selection_buffers(context)
     scores, numbers = whole(b.score, 0, KEPT), whole(b.number, 0, KEPT)
     copy = CopyLanes(dst=_best(b, POSITION), src=records(b.records, 0, KEPT))
+    zeros = Fill(dst=whole(b.window, 0, lead(context) + POSITIONS * pitch(context)), value=Const(0))
     return seq(
-        Fill(dst=whole(b.window), value=Const(0)),
+        If(condition=POSITIONS > 0, then=seq(zeros)),
         Fill(dst=scores, value=Const(-math.inf)),
         Fill(dst=numbers, value=Const(-1)),
         SortGroups(dst=records(b.records, 0, KEPT), scores=scores, indices=numbers),
@@ -101,14 +104,15 @@ def merge_into_best(context: Context) -> list[Statement]:
     """Groups of records, merged after the best of their position."""
     b = selection_buffers(context)
     numbers, scores = whole(b.number, 0, USED_LANES), whole(b.score, 0, USED_LANES)
-    bits, lowest = b.bits.region(), Const(-math.inf)
+    term, bits, lowest = whole(b.term, 0, USED_LANES), b.bits.region(), Const(-math.inf)
     sort = SortGroups(dst=records(b.records, 0, USED_LANES), scores=scores, indices=numbers)
     merge = For(var=_PART, end=_GROUPS, step=Const(MERGED_LISTS - 1), body=_merge(context), runs=True)
     return [
         Note(text="lanes without a block come last; records sorted in groups"),
         CompareWithScalar(dst=bits, src=whole(b.lane_number), scalar=NEW_BLOCKS, mode="LT"),
         SelectOrScalar(dst=whole(b.score), bits=bits, src=whole(b.score), scalar=lowest),
-        WithScalar(op="Adds", dst=numbers, src=whole(b.lane_block, 0, USED_LANES), scalar=FIRST_BLOCK),
+        WithScalar(op="Adds", dst=term, src=whole(b.lane_number, 0, USED_LANES), scalar=FIRST_BLOCK),
+        Convert(dst=numbers, src=term, mode="CAST_RINT"),
         sort,
         Let(symbol=_GROUPS, value=ceil_div(NEW_BLOCKS, GROUP)),
         For(var=POSITION, end=STEP_POSITIONS, body=seq(merge), runs=True),
@@ -130,13 +134,13 @@ def _merge(context: Context) -> Seq:
     lists = [records(b.records, *group(number)) for number in range(MERGED_LISTS - 1)]
     best = _best(b, POSITION0 + POSITION)
     merge = MergeSorted(
-        dst=records(b.merged, 0, MERGED_LISTS * KEPT),
+        dst=records(b.term, 0, MERGED_LISTS * KEPT),
         first=best,
         second=lists[0],
         third=lists[1],
         fourth=lists[2],
     )
-    return seq(merge, CopyLanes(dst=best, src=records(b.merged, 0, KEPT)))
+    return seq(merge, CopyLanes(dst=best, src=records(b.term, 0, KEPT)))
 
 
 def _best(b: SelectionBuffers, position: Expr) -> Region:

@@ -58,7 +58,8 @@ def window_limits(node: nodes.WindowSum, ranges: Mapping[str, Range]) -> WindowL
     terms = range_of(term_count(node), ranges)[1]
     low, high = range_of(node.last, ranges)
     step = range_of(node.step, ranges)[1]
-    before, after = terms - 1 - min(low, 0), max(step - 1, high, 0)
+    # A tile's first window may end as late as one that began at its end; later lanes read as far behind it.
+    before, after = terms - 1 - min(low, 0), max(step - 1, 0) + max(high, 0)
     if max(before, after) > MOST_CARRIED:
         return None
     return WindowLimits(max(_BLOCK, _rounded(before)), _rounded(after))

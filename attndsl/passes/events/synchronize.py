@@ -233,6 +233,8 @@ def _order_flags(tree: Seq, sure: frozenset[For]) -> Seq:
 
     The pipe that is waited for goes on only when the wait is over, so that the event is not raised twice. A
     flag that is early only where loops do not run, whose events order it else, waits only then.
+
+    An exchange is over before the next begins: all of a pair of pipes take the events of the first.
     """
     late: dict[SetCrossFlag, dict[Pipe, frozenset[str]]] = {}
     for found in find_early_flags(tree, sure):
@@ -240,6 +242,7 @@ def _order_flags(tree: Seq, sure: frozenset[For]) -> Seq:
         pipes[pipe] = found.idle & pipes.get(pipe, found.idle)
     if not late:
         return tree
+    names: dict[tuple[Pipe, Pipe], str] = {}
     recalled = {inner for item in tree.walk() if isinstance(item, Earlier) for inner in item.walk()}
 
     def change(statement: Statement) -> Statement:
@@ -247,7 +250,8 @@ def _order_flags(tree: Seq, sure: frozenset[For]) -> Seq:
             return statement
         after: list[Statement] = []
         for pipe, idle in late[statement].items():
-            name, own = f"{statement.name}{pipe.value}", statement.pipe
+            own = statement.pipe
+            name = names.setdefault((pipe, own), f"{statement.name}{pipe.value}")
             done = SetEvent(name=f"{name}Done", source=pipe, target=own)
             taken = SetEvent(name=f"{name}Taken", source=own, target=pipe)
             handshake = seq(done, wait_for(done), taken, wait_for(taken))

@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
+from attndsl.expr import Compare, constant_value
 from attndsl.passes.events.access_sets import is_ring
 from attndsl.passes.flags.slot_reuse import SOUND, STUCK, first_defect, first_defect_of_steps
 from attndsl.target import Core, Pipe
@@ -82,8 +83,8 @@ def derive_flags(program: Program) -> Program:
     transfers = _transfers(program)
     rings = [item for item in transfers if is_ring(item.tensor)]
     _check_places(program, transfers)
-    for loops in _rounds(program.body):
-        _prove_reuse(loops, [item for item in rings if any(item.writer in loop.stages for loop in loops)])
+    for runs in _rounds(program.body):
+        _prove_reuse(runs, [item for item in rings if any(item.writer in loop.stages for loop, _ in runs)])
     early = {item.writer: item for item in transfers if _is_early(item)}
     device = {item.reader.name for item in transfers if item.tensor.shared == "device"}
     device -= {item.reader.name for item in early.values()}
@@ -281,34 +282,50 @@ def _meet_all(body: Seq, name: str, flag: int) -> Seq:
     return seq(raised, WaitCrossFlag(name=name, flag=flag), body)
 
 
-def _rounds(body: Statement) -> list[tuple[Pipelined, ...]]:
+_Run = tuple[Pipelined, int]
+"""A loop, and the iterations from which on it runs: those of a shorter body go without it."""
+
+
+def _rounds(body: Statement) -> list[tuple[_Run, ...]]:
     """The loops whose runs are followed together: one by one, or all of a body if one has back-pressure.
 
-    Loops of a body run equally long, once each time the body is executed.
+    Loops of a body run equally long, once each time the body is executed, or not at all where a condition on
+    their extent says so.
     """
-    found: list[tuple[Pipelined, ...]] = []
+    found: list[tuple[_Run, ...]] = []
 
-    def visit(statement: Statement, loops: list[Pipelined]) -> None:
+    def visit(statement: Statement, runs: list[_Run], around: Statement | None = None) -> None:
         for child in statement.children():
             if isinstance(child, Pipelined):
-                loops.append(child)
+                runs.append((child, _least_extent(child, around)))
             elif isinstance(child, For):
                 close(child)
             else:
-                visit(child, loops)
+                inside = isinstance(statement, If) and child is statement.then
+                visit(child, runs, statement if inside else around)
 
     def close(outer: Statement) -> None:
-        loops: list[Pipelined] = []
-        visit(outer, loops)
-        together = any(loop.back_pressure for loop in loops)
-        found.extend([tuple(loops)] if together else [(loop,) for loop in loops])
+        runs: list[_Run] = []
+        visit(outer, runs)
+        together = any(loop.back_pressure for loop, _ in runs)
+        found.extend([tuple(runs)] if together else [(run,) for run in runs])
 
     close(body)
     return found
 
 
-def _prove_reuse(loops: tuple[Pipelined, ...], rings: list[Transfer]) -> None:
+def _least_extent(loop: Pipelined, around: Statement | None) -> int:
+    """n where the loop is below the condition that its extent is greater than n - 1; else 0."""
+    condition = around.condition if isinstance(around, If) else None
+    if not isinstance(condition, Compare) or condition.op != ">" or not condition.left.same(loop.extent):
+        return 0
+    more_than = constant_value(condition.right)
+    return 0 if more_than is None else int(more_than) + 1
+
+
+def _prove_reuse(runs: tuple[_Run, ...], rings: list[Transfer]) -> None:
     """Every write of a slot comes after the read of what was there before."""
+    loops, least = [loop for loop, _ in runs], tuple(least for _, least in runs)
     stages = [stage for loop in loops for stage in loop.stages]
     depths = {ring_depth(loop) for loop in loops}
     if len(depths) > 1 or any(not loop.extent.same(loops[0].extent) for loop in loops):
@@ -322,7 +339,7 @@ def _prove_reuse(loops: tuple[Pipelined, ...], rings: list[Transfer]) -> None:
     else:
         loop_of = tuple(number for number, loop in enumerate(loops) for _ in loop.stages)
         back_pressure = frozenset(number for number, item in enumerate(rings) if item.back_pressure_loop)
-        found = first_defect(cores, lags, ends, depths.pop(), loop_of, back_pressure)
+        found = first_defect(cores, lags, ends, depths.pop(), loop_of, back_pressure, least)
     if found == STUCK:
         raise InternalError("the stages of a pipelined loop wait for each other for ever")
     if found != SOUND:

@@ -29,19 +29,21 @@ def first_defect(
     depth: int,
     loop_of: tuple[int, ...] = (),
     back_pressure: frozenset[int] = frozenset(),
+    least: tuple[int, ...] = (),
 ) -> int:
     """The ring whose slot is overwritten early, or STUCK, or SOUND.
 
     ``rings``: writing and reading stage of each. ``back_pressure``: the rings with flags for free slots.
-    ``loop_of``: for each stage the number of its loop; the loops run one after the other.
+    ``loop_of``: for each stage the number of its loop; the loops run one after the other. ``least``: for each
+    loop the tiles from which on it runs; a run of fewer goes without it.
 
     Runs of different lengths follow each other in pairs, and with a run of no or one tile between them, so
     that slots remain from runs that differ.
     """
-    extents = sorted({0, 1, depth - 1, depth, depth + 1, 2 * depth + 1})
+    extents = sorted({0, 1, depth - 1, depth, depth + 1, 2 * depth + 1, *least})
     between = ((), (0,), (1,))
     for runs in ((a, *some, b) for a in extents for some in between for b in extents):
-        found = defect_of_runs(cores, lags, rings, depth, runs, loop_of, back_pressure)
+        found = defect_of_runs(cores, lags, rings, depth, runs, loop_of, back_pressure, least=least)
         if found != SOUND:
             return found
     return SOUND
@@ -76,6 +78,7 @@ def defect_of_runs(
     loop_of: tuple[int, ...] = (),
     back_pressure: frozenset[int] = frozenset(),
     absent: frozenset[int] = frozenset(),
+    least: tuple[int, ...] = (),
 ) -> int:
     """The ring whose slot is overwritten early where the loop runs for ``runs`` tiles, STUCK or SOUND.
 
@@ -84,7 +87,7 @@ def defect_of_runs(
     import networkx as nx  # whoever reads a stored program does not wait for it
 
     orders = {
-        core: [each for each in _executions(cores, lags, core, runs, loop_of) if each[2] not in absent]
+        core: [each for each in _executions(cores, lags, core, runs, loop_of, least) if each[2] not in absent]
         for core in Core
     }
     flags = _flags(orders, rings, depth, runs, back_pressure)
@@ -183,12 +186,15 @@ def _executions(
     core: Core,
     runs: tuple[int, ...],
     loop_of: tuple[int, ...] = (),
+    least: tuple[int, ...] = (),
 ) -> list[_Execution]:
     """The order in which a core runs its stages, each loop running once for each of ``runs`` tiles."""
     loops = loop_of or (0,) * len(cores)
     order: list[_Execution] = []
     for run, extent in enumerate(runs):
         for loop in sorted(set(loops)):
+            if least and extent < least[loop]:
+                continue
             mine = [
                 (stage, lags[stage])
                 for stage in range(len(cores))

@@ -119,8 +119,14 @@ def check_condition(argument: str, value: object) -> None:
         AuthorArgumentError: it is none, such as a bool that Python made of two plain numbers.
     """
     if not isinstance(value, Expr):
-        hint = "; Python has compared plain values" if isinstance(value, bool) else ""
-        raise wrong(argument, value, f"a symbolic condition, such as N % 2 == 0{hint}")
+        needed = "a symbolic condition, such as N % 2 == 0"
+        if isinstance(value, bool):
+            raise AuthorArgumentError(
+                f"{argument} must be {needed}; Python has compared plain values, got {value}: elements of "
+                "tensors are compared as x[b, j], not as x or x.at(b, j)",
+                author_line(),
+            )
+        raise wrong(argument, value, needed)
     check_expression(argument, value)
 
 
@@ -147,8 +153,30 @@ def check_param(name: str, type: object, limits: Mapping[str, Any], legal: Mappi
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise wrong(f"{limit} of parameter '{name}'", value, "a number")
         check_number(f"{limit} of parameter '{name}'", value)
+    _check_some_value(name, type is int, limits)
     for value in (*legal, *legal.values()):
         check_number(f"a choice of parameter '{name}'", value)
+
+
+def _check_some_value(name: str, whole: bool, limits: Mapping[str, Any]) -> None:
+    """There is a number within the limits of a parameter.
+
+    Raises:
+        AuthorArgumentError: there is none.
+    """
+    above = [value for limit, value in limits.items() if limit in ("gt", "ge") and value is not None]
+    below = [value for limit, value in limits.items() if limit in ("lt", "le") and value is not None]
+    if not above or not below:
+        return
+    least, most = max(above), min(below)
+    open_ends = (limits["gt"] == least) + (limits["lt"] == most)
+    room = least + open_ends <= most if whole else least < most or (least == most and not open_ends)
+    if not room:
+        told = " and ".join(f"{limit}={value}" for limit, value in limits.items() if value is not None)
+        raise AuthorArgumentError(
+            f"no value of parameter '{name}' is legal: {told} leave none; exchange or widen them",
+            author_line(),
+        )
 
 
 def check_flag(argument: str, value: object) -> None:
@@ -219,7 +247,19 @@ def _shown(value: object) -> str:
     ):
         return f"a {type(value).__name__}"
     try:
-        text = str(value) if isinstance(value, Expr) else repr(value)
+        text = _text(value)
     except Exception:  # an element of it, or more digits than Python prints
         return f"a {type(value).__name__} that cannot be printed"
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _text(value: object) -> str:
+    """The text of a value, and of what lists, tuples and mappings hold."""
+    if isinstance(value, Expr):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_shown(key)}: {_shown(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        inner = ", ".join(map(_shown, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    return repr(value)

@@ -53,6 +53,7 @@ class ArgumentDeclarations(SizeDeclarations, ConstraintDeclarations):
     def longest(self, name: str) -> Symbol:
         """Rows of the longest batch row that the prefix sums ``name`` tell; they may come further down."""
         check_name(name)
+        self._longest_lines[name] = author_line()
         return longest_of(name)
 
     def input(

@@ -20,6 +20,7 @@ from attndsl.graph.nodes import (
     Conditional,
     Dense,
     Dequantize,
+    EarlierPartial,
     Elementwise,
     Leading,
     Listed,
@@ -206,16 +207,37 @@ def take(tensor: Value, axis: str, index: Expr) -> Value:
     return Value(Take(source=source, axis=axis, index=entry, axes=axes, where=author_line()))
 
 
-def merge(*parts: Value) -> Value:
-    """Attention over all rows of several segments, from the attention over each: ``softmax(s) @ values``.
+def merge(*parts: Value | tuple[Value, Value]) -> Value:
+    """Attention over all rows of several segments, from the attention over each.
 
-    The log-sum-exp merge: each part weighs as much as the sum of exponentials behind it.
+    The log-sum-exp merge: each part weighs as much as the sum of exponentials behind it. What it gives has
+    the row statistics of all parts together, ``merge(...).lse`` among them.
+
+    Args:
+        parts: ``softmax(s) @ values``, or a pair ``(out, lse)`` of what an earlier call gave for other keys
+            of the same rows: ``out`` with the axes (B, N, Q, E), or (S, N, E) of packed queries, in the io
+            dtype or fp32, and ``lse`` with the same axes but E, fp32. A row whose ``lse`` is -inf is absent,
+            whatever ``out`` holds there. Where a call passes neither, the pair is no part.
+
+    Raises:
+        GraphError: there is no part.
+        AuthorArgumentError: a part is neither a value nor a pair of values.
     """
-    nodes = tuple(node_of("a part", part) for part in parts)
+    where = author_line()
     if not parts:
-        raise GraphError("attend.merge needs at least one part, softmax(s) @ values", author_line())
-    axes = parts[0].axes
-    return Value(LogSumExpMerge(parts=nodes, axes=axes, where=author_line()))
+        raise GraphError("attend.merge needs at least one part, softmax(s) @ values", where)
+    nodes = tuple(_earlier(part) if isinstance(part, tuple) else node_of("a part", part) for part in parts)
+    attended = (node for node in nodes if not isinstance(node, EarlierPartial))
+    axes: Axes = getattr(next(attended, nodes[0]), "axes", ())
+    return Value(LogSumExpMerge(parts=nodes, axes=axes, where=where))
+
+
+def _earlier(pair: tuple[object, ...]) -> EarlierPartial:
+    """The node of what an earlier call gave, rows and their log-sum-exps."""
+    if len(pair) != 2:
+        raise wrong("a part of merge()", pair, "softmax(s) @ values, or a pair (out, lse)")
+    out, lse = node_of("the rows of an earlier partial", pair[0]), node_of("its log-sum-exp", pair[1])
+    return EarlierPartial(out=out, lse=lse, axes=getattr(out, "axes", ()), where=author_line())
 
 
 def choose(*cases: tuple[TensorValue | tuple[TensorValue, ...], Value], otherwise: Value) -> Value:

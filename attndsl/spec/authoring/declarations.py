@@ -19,6 +19,7 @@ from attndsl.spec.authoring.argument_declarations import ArgumentDeclarations, L
 from attndsl.spec.authoring.declared import DeclaredTensor, inherits_layout
 from attndsl.spec.authoring.values import TensorValue, Value
 from attndsl.spec.contract.capacity import capacity_constraints
+from attndsl.spec.contract.earlier_partials import pair_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
 
 
@@ -87,6 +88,8 @@ class Declarations(ArgumentDeclarations):
         for rule in capacity_constraints(node, lengths, self._axes, self.constraints):
             self._add(rule)
         for rule in head_constraints(node, self._axes, self.constraints):
+            self._add(rule)
+        for rule in pair_constraints(node, self.constraints):
             self._add(rule)
 
     def _sizes(self, axes: Axes) -> str:

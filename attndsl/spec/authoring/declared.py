@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.expr import Const, Expr, Logic, Symbol, compare, negation
-from attndsl.graph.nodes import AXIS_ORDER, Output
+from attndsl.graph.nodes import AXIS_MEANINGS, AXIS_ORDER, Output
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.layout import Layout, layout_tokens, parse_layout, token_extent
@@ -92,7 +92,8 @@ def resolve_tensor(
     missing = [axis for axis in axes if axis not in extents]
     if missing:
         raise errors.LayoutTextError(
-            f"{declared.name}: axis '{missing[0]}' has no size in op.axes", declared.where
+            f"{declared.name}: axis '{missing[0]}' has no size in op.axes; {_sized(missing[0], extents)}",
+            declared.where,
         )
     if names is not None:
         for text in declared.texts():
@@ -119,6 +120,14 @@ def resolve_tensor(
         at_least=declared.at_least,
         by_name=declared.by_name,
     )
+
+
+def _sized(axis: str, extents: Mapping[str, Expr]) -> str:
+    """What an author writes of an axis without a size."""
+    if axis not in AXIS_MEANINGS:
+        return f"'{axis}' is no axis; there are {', '.join(AXIS_MEANINGS)}"
+    there = f", or take one of {' '.join(extents)}" if extents else " in front of the arguments"
+    return f"write op.axes({axis}=...) for {AXIS_MEANINGS[axis]}{there}"
 
 
 def _text(item: str | tuple[str, Expr]) -> str:

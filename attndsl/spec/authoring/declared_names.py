@@ -68,6 +68,8 @@ class DeclaredNames:
         self.schedule_choices: dict[str, Any] = {}
         self.schedule_lines: dict[str, SourceLine] = {}
         self._dims: dict[str, Dim] = {}
+        self._definition_lines: dict[str, SourceLine] = {}
+        self._longest_lines: dict[str, SourceLine] = {}
         self._axes: dict[str, Expr] = {}
         self._arguments: dict[str, DeclaredTensor | ParamSpec] = {}
         self._results: dict[str, tuple[Output, str, dict[str, str | tuple[str, Expr]]]] = {}
@@ -77,7 +79,8 @@ class DeclaredNames:
     def _reserve(self, name: str) -> None:
         check_name(name)
         if not name.isidentifier():
-            raise errors.SpecError(f"{name!r} is no identifier", author_line())
+            apart = "; names are parted by blanks alone" if "," in name else ""
+            raise errors.SpecError(f"{name!r} is no identifier{apart}", author_line())
         if name in _OF_CALLS:
             raise errors.SpecError(f"'{name}' is an option of calls: no argument can have it", author_line())
         if name in self._dims or name in self._arguments or name in self._results:

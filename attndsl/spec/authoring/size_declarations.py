@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from attndsl.base.source_location import author_line
 from attndsl.expr import Expr, ExprLike, Symbol
-from attndsl.graph.nodes import AXIS_ORDER
+from attndsl.graph.nodes import AXIS_MEANINGS, AXIS_ORDER
 from attndsl.spec import errors
 from attndsl.spec.authoring.argument_checks import (
     check_expression,
@@ -45,6 +45,7 @@ class SizeDeclarations(DeclaredNames):
         if dim.name in chain:
             raise errors.SpecError(f"size '{dim.name}' is defined by itself: {definition}", author_line())
         self._dims[dim.name] = Dim(dim.name, definition, self._dims[dim.name].default)
+        self._definition_lines[dim.name] = author_line()
 
     def default(self, dim: Symbol, value: ExprLike) -> None:
         """The value of a size where no shape shows it, which may read lengths declared by now."""
@@ -55,7 +56,7 @@ class SizeDeclarations(DeclaredNames):
         """The roles of the sizes in attention (see :mod:`attndsl.graph.nodes`), as in ``op.axes(K=kvN)``."""
         for role, extent in extents.items():
             if role not in AXIS_ORDER:
-                known = " ".join(AXIS_ORDER)
+                known = ", ".join(f"{axis} {meaning}" for axis, meaning in AXIS_MEANINGS.items())
                 raise errors.UnknownNameError(f"'{role}' is no axis; there are {known}", author_line())
             self._axes[role] = check_expression(f"the extent of axis {role}", extent)
 

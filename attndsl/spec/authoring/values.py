@@ -21,11 +21,13 @@ from attndsl.expr import (
     Expr,
     ExprLike,
     Load,
+    Logic,
     Symbol,
     TakesScalars,
     negation,
 )
 from attndsl.expr.argument_facts import dtype_of, given, layout_of, rows_of, split_of
+from attndsl.expr.expression import MOST_FACTORS, power
 from attndsl.expr.reductions import of_all_elements
 from attndsl.graph.nodes import (
     AXIS_ORDER,
@@ -67,8 +69,6 @@ from attndsl.spec.authoring.argument_checks import (
 from attndsl.spec.contract.arguments import FLOATS, TensorSpec
 from attndsl.spec.errors import GraphError, SpecError
 
-_MOST_FACTORS = 4
-"""The highest power that is written out as a product."""
 Operand: TypeAlias = "Value | Expr | int | float"
 
 
@@ -144,15 +144,13 @@ class Value(TakesScalars):
     def __pow__(self, exponent: object) -> Value:
         if exponent == 0.5:
             return elementwise("sqrt", self)
-        if type(exponent) is not int or not 1 <= exponent <= _MOST_FACTORS:
+        found = power(self, exponent)
+        if found is None:
             raise GraphError(
-                f"'**' of values takes 0.5 or a whole number from 1 to {_MOST_FACTORS}, got {exponent!r}; "
+                f"'**' of values takes 0.5 or a whole number from 1 to {MOST_FACTORS}, got {exponent!r}; "
                 "write attend.exp(attend.log(x) * power) for others",
                 author_line(),
             )
-        found = self
-        for _ in range(exponent - 1):
-            found = found * self
         return found
 
     def __lt__(self, other: object) -> Any:
@@ -305,17 +303,21 @@ class TensorValue(Value):
 
     def __eq__(self, other: object) -> Any:
         """``mask == 0``: true where it is zero; anything else is compared by identity."""
-        if not _is_zero(other) and isinstance(other, int | float | Expr):
-            raise self._compared()
-        return ~self if _is_zero(other) else NotImplemented
+        return ~self if self._meets_zero(other) else NotImplemented
 
     def __ne__(self, other: object) -> Any:
         """``mask != 0``: the mask itself."""
-        if not _is_zero(other) and isinstance(other, int | float | Expr):
-            raise self._compared()
-        return Value(self.node) if _is_zero(other) else NotImplemented
+        return Value(self.node) if self._meets_zero(other) else NotImplemented
 
     __hash__ = object.__hash__
+
+    def _meets_zero(self, other: object) -> bool:
+        """Whether a mask is compared with 0 or False; no other number is legal."""
+        if isinstance(other, int) and other == 0:
+            return True
+        if isinstance(other, int | float | Expr):
+            raise self._compared()
+        return False
 
     @property
     def given(self) -> Symbol:
@@ -381,16 +383,20 @@ class TensorValue(Value):
         if len(indices) == 1:
             return Load(self.spec.name, check_index(indices[0]))
         if len(layouts) != 1 or layouts[0].rank != len(indices):
-            raise SpecError(f"'{self.spec.name}' does not have {len(indices)} dimensions", author_line())
+            raise SpecError(self._other_rank(len(indices)), author_line())
         flat: Expr = Const(0)
         for position, extent in zip(indices, layouts[0].shape(), strict=True):
             flat = flat * extent + check_index(position)
         return Load(self.spec.name, flat)
 
-
-def _is_zero(value: object) -> bool:
-    """Whether a mask is compared with 0 or False."""
-    return isinstance(value, bool | int) and value == 0
+    def _other_rank(self, given: int) -> str:
+        texts = " or ".join(f"'{layout.text}'" for layout in self.spec.layouts.values())
+        if len(self.spec.layouts) > 1:
+            return (
+                f"'{self.spec.name}' has one of the layouts {texts}, got {given} indices; x.form(layout) is "
+                "the tensor in one of them"
+            )
+        return f"'{self.spec.name}' does not have {given} dimensions: its layout is {texts}"
 
 
 def elementwise(op: str, *operands: Operand) -> Value:
@@ -465,8 +471,31 @@ def as_node(operand: object) -> Node:
     if isinstance(operand, Value):
         return operand.node
     if isinstance(operand, Expr | int | float | np.generic):
-        return Scalar(value=scalar("an operand", operand), where=author_line())
+        number = scalar("an operand", operand)
+        _check_no_index(number)
+        return Scalar(value=number, where=author_line())
     raise GraphError(f"a value, a parameter or a number is needed here, got {operand!r}", author_line())
+
+
+def _check_no_index(operand: Expr) -> None:
+    """A number that differs from row to row or from key to key says so by ``attend.index``.
+
+    Raises:
+        GraphError: it has an index and does not, or is a condition on indices.
+    """
+    if not operand.symbols() & INDEX_AXES.keys():
+        return
+    if isinstance(operand, Compare | Logic):
+        raise GraphError(
+            f"'{operand}' is a condition, no number: s.where({operand}) keeps the scores where it holds",
+            author_line(),
+        )
+    loads = {part.source for part in operand.walk() if isinstance(part, Load)}
+    element = f", or {min(loads)}.at(...) for an element of any dtype" if loads else ""
+    raise GraphError(
+        f"'{operand}' differs from row to row or from key to key: write attend.index({operand}){element}",
+        author_line(),
+    )
 
 
 def index_condition(condition: Expr) -> Value:

@@ -139,10 +139,17 @@ def parse_layout(
     if unnamed and roles is not None:
         raise LayoutTextError(
             f"layout '{text}': '{unnamed[0]}' is none of the axes {' '.join(roles)} of this tensor;"
-            f" give its role with axes=, or declare it with op.axes",
+            f" {_apart(unnamed[0], extents) or 'give its role with axes=, or declare it with op.axes'}",
             where,
         )
     return Layout(key, text, tuple(tuple(dim) for dim in dims), roles or (), when)
+
+
+def _apart(token: str, extents: Mapping[str, Expr]) -> str:
+    """How sizes are written that stand together; empty if they are others."""
+    sizes = {str(extent) for extent in extents.values() if isinstance(extent, Symbol)}
+    parts = [part for part in re.split(r"[,;*x]", token) if part] if not token.isalnum() else [*token]
+    return f'part sizes by blanks, "{" ".join(parts)}"' if len(parts) > 1 and set(parts) <= sizes else ""
 
 
 def token_extent(token: str) -> Expr:

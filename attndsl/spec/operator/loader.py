@@ -7,13 +7,16 @@ import functools
 import sys
 import traceback
 import types
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from attndsl.base.errors import UserError, error_text, printable
 from attndsl.base.package_files import spec_names, specs_dir
 from attndsl.spec.errors import SpecFileError, UnknownOperatorError
 from attndsl.spec.operator.files_read import recorded_reads
 from attndsl.spec.operator.operator import Operator
+from attndsl.spec.operator.python_mistakes import advice, without_classes
 
 
 def shipped_names() -> tuple[str, ...]:
@@ -100,11 +103,11 @@ def _execute(path: Path) -> types.ModuleType:
             raise SpecFileError(f"{path}: cannot be read: {error}") from error
         raise _failed(path, error) from error
     except BaseException as error:  # whatever a spec does, it is a mistake in the spec
-        raise _failed(path, error) from error
+        raise _failed(path, error, vars(module)) from error
     return module
 
 
-def _failed(path: Path, error: BaseException) -> SpecFileError:
+def _failed(path: Path, error: BaseException, names: Mapping[str, Any] | None = None) -> SpecFileError:
     """What an error of a spec's own making is for the user: one line, with the author's."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return SpecFileError(f"{path.name}:{error.lineno or 1}: {error.msg}: {(error.text or '').strip()}")
@@ -115,11 +118,13 @@ def _failed(path: Path, error: BaseException) -> SpecFileError:
             f"{where}: the spec ends the program, with exit code {_one_line(error)}; a spec only declares: "
             "remove the call"
         )
-    return SpecFileError(f"{where}: {type(error).__name__}: {_one_line(error)}")
+    said = without_classes(error) if isinstance(error, TypeError) else error
+    return SpecFileError(f"{where}: {type(error).__name__}: {_one_line(said)}{advice(error, names or {})}")
 
 
-def _one_line(error: BaseException) -> str:
-    return printable(" ".join(error_text(error).split()))
+def _one_line(said: BaseException | str) -> str:
+    text = said if isinstance(said, str) else error_text(said)
+    return printable(" ".join(text.split()))
 
 
 def _author_frame(path: Path) -> int:

@@ -32,6 +32,7 @@ from attndsl.spec.contract.layout import Axis, Layout, parse_layout
 from attndsl.spec.contract.shape_rules import shape_constraints
 from attndsl.spec.operator.backends import run
 from attndsl.spec.operator.modes import Modes
+from attndsl.spec.operator.size_checks import check_axes, check_definitions, check_longest
 from attndsl.spec.operator.specialization_parameters import (
     as_stored,
     default_specialization,
@@ -308,8 +309,11 @@ class Operator(Declarations):
             for name in sorted(rule.symbols() - known - set(rule.over)):
                 if not name.endswith(")"):
                     raise errors.UnknownNameError(
-                        f"constraint '{rule.condition}': unknown '{name}'", rule.where
+                        f"constraint '{rule.condition}': unknown '{name}'{_index_hint(name)}", rule.where
                     )
+        check_longest(self._longest_lines, self.tensors)
+        check_definitions(self._dims, self._definition_lines, (spec.name for spec in self.params))
+        check_axes(self.roots, self._axes, self._dims, self.constraints)
         self.outputs  # noqa: B018 - resolves every layout
         self._check_conditions()
         for present in (frozenset[str](), frozenset(spec.name for spec in self.tensors)):
@@ -376,3 +380,11 @@ class Operator(Declarations):
         dims = tuple(tuple(as_value(axis) for axis in dim) for dim in layout.dims)
         roles = tuple("E" if swap and role == "D" else role for role in layout.roles)
         return replace(layout, dims=dims, roles=roles)
+
+
+def _index_hint(name: str) -> str:
+    """What a constraint with an index needs, after "; "."""
+    if name not in INDICES:
+        return ""
+    meaning, symbol = INDICES[name].rstrip(")").split(" (")
+    return f"; it counts {meaning}: pass over={{{symbol}: size}}, how many there are"

@@ -26,9 +26,6 @@ from attndsl.tile.instructions.base import (
 from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 from attndsl.tile.instructions.units import block_elements
 
-_MOST_BLOCKS = 65535
-"""Blocks of a row, and between rows, of DataCopy: 16 bits (asc-devkit, DataCopyParams)."""
-
 
 def _sizes(names: Names, local: Region, remote: GlobalRegion, *, short: bool = True) -> str:
     """Rows, columns, and the pitches in global memory and in the unified buffer; ``short``: of one row
@@ -150,15 +147,16 @@ class LoadBlocks(Instruction):
         return float(count * item_bytes(self.dst.buffer.dtype))
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
-        block, most = block_elements(self.dst.buffer.dtype), architecture.max_copy_blocks
+        block = block_elements(self.dst.buffer.dtype)
         yield from space_rule(self.dst, MemorySpace.L1, "destination")
         yield from dtype_rule(self.dst.buffer.dtype, (self.src.tensor.dtype,), "destination")
         yield from multiple_rule(self.dst.offset, block, "element offset")
-        yield from at_most_rule(self.dst.rows, most, "number of rows", least=1)
+        yield from at_most_rule(self.dst.rows, architecture.max_copy_blocks, "number of rows", least=1)
         for region in (self.dst, self.src):
             yield from multiple_rule(region.cols, block, "elements a row")
             yield from multiple_rule(region.pitch, block, "row pitch")
-            yield from at_most_rule(region.pitch // block, _MOST_BLOCKS, "row pitch in blocks", least=1)
+            blocks = region.pitch // block
+            yield from at_most_rule(blocks, architecture.max_half_word, "row pitch in blocks", least=1)
 
     def describe(self) -> str:
         return f"{self.dst} <- {self.src}"

@@ -43,7 +43,7 @@ _LOOKED_AT = 12
 _ASKED = 2
 """Cases that are made for one feature at most."""
 _OVERDUE = 16
-"""Cases of a mode after which a feature that none of them has is asked for: half of a third of 96."""
+"""Cases of a mode after which a feature that mattered in none of them is asked for: half of a third of 96."""
 _FEATURE_WALKS = 8
 _FIRST = 1 << 30
 """The score of a candidate that goes before all others."""
@@ -125,7 +125,7 @@ class _Member:
         self._head = head_variable(space)
         self._tries: collections.Counter[tuple[Any, ...]] = collections.Counter()
         self._seen: set[str] = set()
-        # those that mattered in a case
+        """The features that mattered in a case."""
         self._looked_at: collections.Counter[str] = collections.Counter()
         self._asked: collections.Counter[str] = collections.Counter()
         self._missing: dict[str, dict[str, Any]] | None = None
@@ -187,11 +187,7 @@ class _Member:
 
     def _mattering(self, case: Case, call: Call) -> frozenset[str]:
         """The features of a case that matter in it, of those that have in none so far."""
-        new = {
-            each
-            for each in declared_features(call) - self._seen
-            if self._looked_at[each] < _LOOKED_AT or each == self._wish
-        }
+        new = {each for each in declared_features(call) - self._seen if self._looked_at[each] < _LOOKED_AT}
         return effective_features(case.call(), new) if new else frozenset()
 
     def _candidates(
@@ -307,7 +303,7 @@ class _Member:
         if GROUP not in space.variables:
             return []
         most = space.operator.device.architecture.max_nd2nz_pitch
-        every = space.values.of_role("N", *space.edges)
+        every = space.sizes_of("N")
         behind = [space.repairs(extents[axis].symbols()) for axis in "NK"]
         found = []
         for size in space.variables.get(self._head, ()):

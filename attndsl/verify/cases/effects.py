@@ -21,7 +21,8 @@ from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import ParamSpec
 from attndsl.spec.contract.layout import Array, Layout
-from attndsl.verify.judge.compare import tolerance
+from attndsl.verify.judge.benchmark import precision
+from attndsl.verify.judge.compare import THRESHOLD, tolerance
 
 _MOST_CHOICES = 3
 """Other values of a choice that are tried."""
@@ -87,18 +88,21 @@ def _differ(call: Call, own: list[Array], found: list[Array]) -> bool:
         return True
     keys = max(call.extents.get("T", 1), call.extents.get("U", 0) if "G" in call.extents else 0)
     dequantized = any(isinstance(node, Dequantize) for node in call.graph.nodes)
+    outputs = [precision(call, output.name) for output in call.graph.outputs]
+    told = [*outputs, *(each.dtype.name for each in own[len(outputs) :])]
     return any(
-        _is_another(a, b, keys, dequantized=dequantized) for a, b in zip(own, found, strict=True) if a.size
+        _is_another(a, b, tolerance(dtype, keys, dequantized=dequantized) if dtype in THRESHOLD else 0.0)
+        for a, b, dtype in zip(own, found, told, strict=True)
+        if a.size
     )
 
 
-def _is_another(own: Array, found: Array, keys: int, *, dequantized: bool) -> bool:
+def _is_another(own: Array, found: Array, bound: float) -> bool:
     if own.size != found.size or own.dtype != found.dtype:
         return True
     if own.dtype.name not in ("float16", "bfloat16", "float32"):
         return own.tobytes() != found.tobytes()
     a, b = (each.reshape(-1).astype(np.float64) for each in (own, found))
-    bound = tolerance(own.dtype.name, keys, dequantized=dequantized)
     with np.errstate(all="ignore"):
         close = np.abs(a - b) <= bound * np.maximum(1.0, np.abs(a))
     return not bool((close | (np.isnan(a) & np.isnan(b)) | (a == b)).all())

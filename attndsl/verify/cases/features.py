@@ -27,13 +27,14 @@ _FLOAT32 = np.dtype(np.float32)
 
 @dataclass(frozen=True)
 class Work:
-    """The work of a case as the operator's schedule cuts it.
+    """The work of a case as the schedule with the longest ring of the operator's kernels cuts it.
 
     ``keys``: of the longest row of the longest segment; ``tiles``: its key tiles; ``ring``: slots of the
     ring; ``tasks``: (batch row with keys, key/value head, stretch of query rows); ``cores``: that there are;
     ``reach``: elements that a copy of rows steps by at most; ``splits``: whether the schedule may split the
     keys of such a computation; ``deep``: whether in each segment a core has more tiles of a row than the ring
-    has slots, however keys are split; ``pitch``: elements between keys, or values, that are neighbours.
+    has slots, with a split for each of the cores; ``pitch``: elements between keys, or values, that are
+    neighbours.
     """
 
     keys: int
@@ -98,7 +99,7 @@ def named(operator: str, mode: str, feature: str) -> str:
 
 def work_of(space: CaseSpace, call: Call) -> Work:
     """The work of a call."""
-    counts, (tile, ring) = key_counts(call), space.edges
+    counts, (tile, ring) = key_counts(call), space.edges[0]
     longest = int(counts.max(initial=0))
     state = new_state(call, _FLOAT32)
     sums = next((node for node in call.graph.nodes if isinstance(node, WeightedSum)), None)

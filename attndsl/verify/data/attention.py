@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.graph.nodes import BlockRequantize, Softmax
+from attndsl.graph.nodes import BlockRequantize, EarlierPartial, Softmax
 from attndsl.reference.state import rounded
 from attndsl.reference.streaming import row_statistics
 from attndsl.reference.whole import new_state
@@ -18,6 +18,7 @@ from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.split import one_row, one_row_sizes
 from attndsl.verify.data import probes
 from attndsl.verify.data.draws import Draws
+from attndsl.verify.data.earlier_partials import fill_earlier
 from attndsl.verify.data.row_locations import RowLocations
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.values import FILL, PROBE, SATURATED, SUNK
@@ -64,6 +65,8 @@ class AttentionFiller:
         if kind == PROBE:
             self._size_values()
         self._store_rows()
+        if any(isinstance(node, EarlierPartial) for node in self.draft.graph.nodes):
+            fill_earlier(self.filler, self._as_made(), self._size())
 
     # The probe --------------------------------------------------------------------------------------------
 
@@ -123,6 +126,22 @@ class AttentionFiller:
 
     def _row_sum(self) -> float:
         """The largest sum of weights of a row over all segments; the largest weight is 1."""
+        call = self._as_made()
+        state = new_state(call, _FLOAT32)
+        total: Any = 0.0
+        with np.errstate(all="ignore"):
+            for node in call.graph.nodes:
+                if isinstance(node, Softmax):
+                    total = total + row_statistics(state, node)["RowSum"].data
+        return float(np.max(np.nan_to_num(total), initial=1.0))
+
+    def _size(self) -> float:
+        """The root mean square of the values that are read, 1 if there are none."""
+        read = self.locations.content[self.is_value & self.locations.written]
+        return float(np.sqrt(np.mean(np.square(read)))) if read.size else 1.0
+
+    def _as_made(self) -> Call:
+        """The call with all tensors that are made so far."""
         arrays, lists = dict(self.draft.arrays), dict(self.draft.lists)
         for name, made in self._stored_rows().items():
             if name in lists:
@@ -132,14 +151,7 @@ class AttentionFiller:
         for name, array in self.filler.made.items():
             if name in arrays and isinstance(array, np.ndarray) and array.shape == arrays[name].shape:
                 arrays[name] = array if array.dtype.kind != "i" else arrays[name]
-        call = replace(self.draft, arrays={**arrays, **self._quantized_now(arrays)}, lists=lists)
-        state = new_state(call, _FLOAT32)
-        total: Any = 0.0
-        with np.errstate(all="ignore"):
-            for node in call.graph.nodes:
-                if isinstance(node, Softmax):
-                    total = total + row_statistics(state, node)["RowSum"].data
-        return float(np.max(np.nan_to_num(total), initial=1.0))
+        return replace(self.draft, arrays={**arrays, **self._quantized_now(arrays)}, lists=lists)
 
     def _quantized_now(self, arrays: dict[str, Array]) -> dict[str, Array]:
         """Queries as they are stored, in the shapes of the bound call."""
@@ -185,10 +197,11 @@ class AttentionFiller:
 
     def _spotlights(self, places: Array, codes: Array, k: int) -> None:
         """Each query head has one key, mostly at an edge of a tile, that takes (almost) all the weight."""
-        rng, tile, count = self.rng, self.filler.key_tile, len(places)
+        rng, count = self.rng, len(places)
         self.locations.content[places] = rng.integers(-4, 5, places.shape) / 16.0
         rows = np.arange(count)
-        edges = rows[np.isin(rows % tile, (0, 1, tile - 2, tile - 1)) | (rows >= count - 2)]
+        at_edges = [np.isin(rows % tile, (0, 1, tile - 2, tile - 1)) for tile in self.filler.key_tiles]
+        edges = rows[np.logical_or.reduce(at_edges) | (rows >= count - 2)]
         for n in range(k * self._group, (k + 1) * self._group):
             at = rng.choice(edges if rng.random() < 0.8 else rows)
             self.locations.content[places[at]] = codes[n, : places.shape[1]]

@@ -103,9 +103,9 @@ class Filler:
         return tuple(int(size.evaluate(self.env)) for size in self.layout(name).shape())
 
     @property
-    def key_tile(self) -> int:
-        """Keys in a tile of the operator's schedule."""
-        return self.space.edges[0]
+    def key_tiles(self) -> tuple[int, ...]:
+        """Keys in a tile of each schedule that kernels of the operator have."""
+        return self.space.tiles
 
     @property
     def io(self) -> str:

@@ -25,8 +25,8 @@ class Draws(Protocol):
     probe: bool
 
     @property
-    def key_tile(self) -> int:
-        """Keys in a tile of the operator's schedule."""
+    def key_tiles(self) -> tuple[int, ...]:
+        """Keys in a tile of each schedule that kernels of the operator have."""
 
     @property
     def io(self) -> str:

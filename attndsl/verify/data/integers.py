@@ -46,6 +46,16 @@ class Integers:
         self.longest = {spec.name: self._longest(spec) for spec in self.specs}
         self.rules = list(self._applicable())
 
+    def start_from(self, arrays: Mapping[str, Array]) -> None:
+        """Take the elements of earlier tensors instead of those drawn, as far as they fit."""
+        sums = {spec.name for spec in self.specs if spec.prefix_sums}
+        for name, rows in self.rows.items():
+            if name in arrays:
+                earlier = arrays[name].reshape(-1).astype(rows.dtype)
+                known = np.diff(earlier, prepend=0) if name in sums else earlier
+                count = min(known.size, rows.size)
+                rows[:count] = np.minimum(known[:count], self.longest[name][:count])
+
     def solve(self) -> dict[str, Array] | None:
         """The tensors as they are passed, or None if no legal ones were found."""
         for _ in range(_STEPS):
@@ -111,8 +121,9 @@ class Integers:
         return np.repeat(np.array(most, np.int64), self.rows[spec.name].size // len(axes))
 
     def _near_tiles(self, most: int) -> list[int]:
-        tile = self.space.edges[0]
-        near = [m * tile + d for m in range(1, most // tile + 1) for d in (-1, 0, 1)]
+        near = [
+            m * tile + d for tile in self.space.tiles for m in range(1, most // tile + 1) for d in (-1, 0, 1)
+        ]
         return [each for each in (0, 1, *near, most - 1, most) if 0 <= each <= most]
 
     # Constraints --------------------------------------------------------------------------------------
@@ -206,7 +217,7 @@ class Integers:
         axis = self.space.measures.get(name, "")
         spec = self.space.operator.tensor(name)
         if axis in ("Q", "T", "U") and self.rng.random() < _FROM_POOL:
-            return self.rng.choice(self.space.values.of_role(axis, *self.space.edges), at.size)
+            return self.rng.choice(self.space.sizes_of(axis), at.size)
         drawn = self._lengths("mixed", axis, self.rows[name].size, spec)
         return drawn[np.minimum(at, drawn.size - 1)]
 

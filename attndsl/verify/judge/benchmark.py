@@ -8,12 +8,13 @@ is replaced by a number beyond the dtype's range gets the lowest number of the d
 of such implementations write. Scores that overflow become infinite, as they would there. Scores of int8
 queries are exact integers, and their probabilities pass through int8 as the spec says.
 
-Results in float32 (row maxima and sums) are those of the float32 reference; indices have no benchmark, and
+Row maxima and sums, in float32, are those of the float32 reference; indices have no benchmark, and
 that of a quantized result is its value before rounding.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ from attndsl.graph.nodes import (
     Output,
     Quantize,
     Replace,
+    RowMax,
     Rows,
+    RowSum,
     Scores,
     Softmax,
     TopK,
@@ -66,6 +69,27 @@ def io_dtype(call: Call) -> np.dtype[Any]:
     own = DTYPES[call.dtype]
     named = [output.dtype for output in call.graph.outputs if output.dtype in ("float16", "bfloat16")]
     return DTYPES[named[0]] if own.kind in "iu" and named else own
+
+
+def precision(call: Call, name: str) -> str:
+    """The dtype whose rounding errors a result has: its own, or that of the call where it is float32 and made
+    of weighted sums, whose probabilities are rounded before they meet the values."""
+    output = next(each for each in call.graph.outputs if each.name == name)
+    spec = next(each for each in call.operator.outputs if each.name == name)
+    own = output.dtype if output.dtype in DTYPES else dtype_name(call.arrays[spec.like])
+    sums = any(isinstance(node, WeightedSum) for node in _outside_of_statistics(output))
+    return io_dtype(call).name if own == "float32" and sums else own
+
+
+def _outside_of_statistics(root: Node) -> Iterator[Node]:
+    """The nodes that a value is made of, but for what its row statistics are made of."""
+    open_, seen = [root], set[Node]()
+    while open_:
+        node = open_.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            open_ += () if isinstance(node, RowMax | RowSum) else node.operands()
 
 
 def _result(state: State, output: Output) -> Array | None:

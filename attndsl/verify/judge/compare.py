@@ -205,6 +205,7 @@ def compare(
     reach: int = 1,
     slack: Array | None = None,
     sizes: Array | None = None,
+    precision: str = "",
 ) -> Comparison:
     """Judge a result.
 
@@ -219,6 +220,8 @@ def compare(
         reach: how many bounds twice the benchmark's error may reach, where large terms cancel.
         slack: by how much elements may differ from ``golden`` and be right, the same shape.
         sizes: what errors are measured in, at least 1, the same shape; None: ``max(1, |golden|)``.
+        precision: the dtype whose thresholds hold, that of ``actual`` if empty: a float32 result that is made
+            of rounded numbers has their errors.
     """
     dtype = actual.dtype.name
     if actual.shape != golden.shape:
@@ -231,7 +234,8 @@ def compare(
         size = np.maximum(1.0, np.abs(golden)) if sizes is None else sizes
         bound = extended(bound, _largest_error(benchmark, golden, size), reach)
         exact = np.broadcast_to(False if empty is None else empty, actual.shape)
-        return _floats(actual, golden, benchmark, exact, bound, level, slack, size)
+        told = precision or dtype
+        return _floats(actual, golden, benchmark, exact, bound, level, slack, size, told)
 
 
 def extended(bound: float, plain: float, reach: int) -> float:
@@ -317,8 +321,8 @@ def _floats(
     level: Level | None,
     slack: Array | None,
     size: Array,
+    dtype: str,
 ) -> Comparison:
-    dtype = actual.dtype.name
     problems = _special(actual, golden, exact)
     wide = actual.astype(np.float64)
     if slack is not None:

@@ -11,6 +11,7 @@ from attndsl.graph.nodes import (
     BlockRequantize,
     CacheAppend,
     Cast,
+    EarlierPartial,
     Node,
     Output,
     PackedQueries,
@@ -239,6 +240,9 @@ def _exact(state: State, source: Node, layout: Layout) -> Array:
         if not set(total.axes) <= set(layout.roles):
             return np.zeros(shape, bool)
         empty &= total.aligned(layout.roles) == 0
+    for each in source.walk():
+        if isinstance(each, EarlierPartial):
+            empty &= np.isneginf(state.whole(each.lse).aligned(layout.roles))
     for each in source.walk():
         if isinstance(each, Replace) and "T" not in each.axes:
             empty |= state.whole(each.condition).aligned(layout.roles) != 0

@@ -11,6 +11,7 @@ from attndsl.graph.nodes import (
     BlockRequantize,
     Dense,
     Dequantize,
+    EarlierPartial,
     Elementwise,
     Input,
     Listed,
@@ -31,6 +32,7 @@ from attndsl.graph.nodes import (
 QUERY, TABLE, START = "query", "table", "start"
 MASK, ADDED, FORCED, BIAS = "mask", "added mask", "forced", "bias"
 SLOPE, SCORE_FACTOR, OUT_FACTOR, STEP = "slope", "score factor", "out factor", "step"
+EARLIER = "earlier partial"
 IN_SCALE, IN_OFFSET, OUT_SCALE, OUT_OFFSET = "in scale", "in offset", "out scale", "out offset"
 
 
@@ -145,6 +147,9 @@ def roles_of(graph: Graph) -> ArgumentRoles:
             mark(node.scale, STEP)
         if isinstance(node, TopK):
             mark(node.forced, FORCED)
+        if isinstance(node, EarlierPartial):
+            mark(node.out, EARLIER)
+            mark(node.lse, EARLIER)
         if isinstance(node, Scores):
             mark(node.query, QUERY)
         if isinstance(node, Replace) and "T" in node.axes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from attndsl.compiler.stored_schedules import used_options
 from attndsl.expr import Expr, Load
 from attndsl.expr.argument_facts import longest_of
 from attndsl.expr.compiled_evaluation import Function, compiled
@@ -32,13 +33,28 @@ class SizeFacts:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The operator's schedule, whose tiles sizes should surround."""
+        """The operator's schedule, as its author states it."""
         return resolve(self.operator.schedule_choices, self.operator.device, self.operator.schedule_lines)
 
     @cached_property
-    def edges(self) -> tuple[int, int]:
-        """Key tile and ring depth of the operator's schedule."""
-        return self.schedule.tile_k, self.schedule.ring
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """Key tile and ring depth of each schedule that kernels of the operator have, without repetition: the
+        author's, and those of stored choices. The first has the longest ring, in keys."""
+        found = {(self.schedule.tile_k, self.schedule.ring): None}
+        for options in used_options(self.operator):
+            stored = replace(self.schedule, **options)  # type: ignore[arg-type]
+            found[stored.tile_k, stored.ring] = None
+        return tuple(sorted(found, key=lambda each: -each[0] * each[1]))
+
+    @cached_property
+    def tiles(self) -> tuple[int, ...]:
+        """The key tiles of these schedules."""
+        return tuple(dict.fromkeys(tile for tile, _ in self.edges))
+
+    def sizes_of(self, role: str) -> tuple[int, ...]:
+        """Values for an attention axis; keys surround the tiles of each schedule."""
+        values = (size for tile, ring in self.edges for size in self.values.of_role(role, tile, ring))
+        return tuple(dict.fromkeys(values))
 
     @cached_property
     def integers(self) -> tuple[TensorSpec, ...]:

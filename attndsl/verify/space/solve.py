@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.base.errors import UserError
 from attndsl.expr.argument_facts import GIVEN, kind_of
 from attndsl.expr.compiled_evaluation import Function
 from attndsl.verify.space.clauses import Clause
@@ -37,6 +38,7 @@ def nearest(
 ) -> tuple[Assignment, tuple[Clause, ...]]:
     """The assignment with the ``pinned`` values that breaks fewest clauses of those visited, and these."""
     best: tuple[Assignment, tuple[Clause, ...]] | None = None
+    _check_some_value(space)
     for _ in range(walks):
         assignment = {name: _draw(name, values, rng) for name, values in space.variables.items()}
         assignment |= pinned
@@ -51,6 +53,26 @@ def nearest(
             env = _repaired(space, rng, assignment, env, broken[int(rng.integers(len(broken)))], pinned)
     assert best is not None, "a search takes at least one walk"
     return best
+
+
+def _check_some_value(space: CaseSpace) -> None:
+    """Each size and parameter has a value that keeps what is demanded of it alone.
+
+    Raises:
+        NoValue: one has none.
+    """
+    for name, values in space.variables.items():
+        if not values:
+            raise NoValue(space.operator.name, name)
+
+
+class NoValue(UserError, ValueError):
+    """The constraints of a spec leave no value of a size or parameter."""
+
+    def __init__(self, operator: str, name: str) -> None:
+        super().__init__(
+            f"{operator}: no value of '{name}' keeps its constraints; widen the rules of op.require on it"
+        )
 
 
 def _propagated(

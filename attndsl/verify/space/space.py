@@ -118,7 +118,7 @@ class CaseSpace(SizeFacts):
                 if longest := self._lengths_values(spec):
                     found[longest_of(spec.name).name] = longest
                     if self._tells_keys_too(spec):
-                        found[longest_keys_of(spec.name)] = self.values.of_role("T", *self.edges)
+                        found[longest_keys_of(spec.name)] = self.sizes_of("T")
         for param in self.operator.params:
             if param.name not in self.derived.exact:
                 found[param.name] = self._param_values(param)
@@ -385,7 +385,7 @@ class CaseSpace(SizeFacts):
         for role, extent in self.operator.axis_extents.items():
             loads = {node.source for node in extent.walk() if isinstance(node, Load)}
             axes += [role] if spec.name in loads else []
-        pools = [self.values.of_role(axis, *self.edges) for axis in axes if axis in ("Q", "T", "U", "J")]
+        pools = [self.sizes_of(axis) for axis in axes if axis in ("Q", "T", "U", "J")]
         return tuple(dict.fromkeys(value for pool in pools for value in pool))
 
     @staticmethod
@@ -428,7 +428,7 @@ class CaseSpace(SizeFacts):
                 source = self._dims[dim].default if by_default else self._dims[dim].definition
                 defining |= source.symbols() if source is not None else set()
             if (isinstance(extent, Symbol) and extent.name == name) or name in defining:
-                found += self.values.of_role(role, *self.edges)
+                found += self.sizes_of(role)
         return tuple(dict.fromkeys(found))
 
     def _bounded(self, name: str, values: tuple[int, ...]) -> tuple[int, ...]:

@@ -25,8 +25,8 @@ WORKLOADS = (_FEW, _MANY, WIDE, _FEW, _BOTH, _FEW, "any", _MANY, _DEEP, _FEW, "d
 """What the cases of a stream are in turn. ``long``: more key tiles than the ring has slots; ``few``: tasks
 for half of the cores at most, which splits the keys; ``many``: two tasks a core or more. More than a third of
 the cases are each of these. ``deep``: in every segment of the keys, those that rows share included, a single
-core sees more tiles of a row than the ring has slots, however the keys are split; ``wide``: keys or values
-are farther apart than one copy can express."""
+core sees more tiles of a row than the ring has slots, with a split for each of the cores; ``wide``: keys or
+values are farther apart than one copy can express."""
 MAX_HEADS = 1100
 MULTIPLES = tuple(range(16, 129, 16))
 

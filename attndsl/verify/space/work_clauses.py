@@ -108,10 +108,10 @@ class WorkClauses:
 
     def _missing_keys(self, env: Mapping[str, Any]) -> float:
         """Keys by which the longest row is too short to have more tiles than the ring has slots; where it
-        shall be deep, in each segment, however the keys are split over cores."""
+        shall be deep, in each segment, with a split for each of the cores."""
         if not _long(env):
             return 0
-        size, (tile, ring) = {**_ONE, **self.facts.extents(env)}, self.facts.edges
+        size, (tile, ring) = {**_ONE, **self.facts.extents(env)}, self.facts.edges[0]
         rows = {"T": self.facts.tasks(size)}
         if "G" in self.facts.extents(env):
             rows["U"] = int(size["G"] * size["K"])
@@ -166,7 +166,8 @@ def _sizes_of(spec: TensorSpec) -> frozenset[str]:
 
 
 def most_splits(tasks: int, cores: int) -> int:
-    """Parts that a schedule cuts keys into at most, so that each of the cores has one."""
+    """Parts that keys are cut into so that each of the cores has one. Schedules that even out the cores cut
+    finer, into parts of which the busiest core has several."""
     return max(cores // max(tasks, 1), 1)
 
 

@@ -40,7 +40,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     static_cast<void>(call);
     Problem problem;
     problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
-    problem.headSize = sizes.D;
+    problem.D = sizes.D;
     problem.attnMaskGiven = call.attn_mask.given ? 1 : 0;
     problem.pseShiftGiven = call.pse_shift.given ? 1 : 0;
     problem.quantScale2Given = call.quant_scale2.given ? 1 : 0;
@@ -54,10 +54,9 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.kvN = sizes.kvN;
     problem.N = sizes.N;
     problem.B = sizes.B;
-    problem.cores = cores;
     problem.S = sizes.S;
+    problem.cores = cores;
     problem.scale_value = static_cast<float>(call.scale_value);
-    problem.D = sizes.D;
     problem.keyLayout = NumberOf(sizes.key_layout, {"BSH", "BNSD", "paged", "paged BNSD"});
     problem.valueLayout = NumberOf(sizes.value_layout, {"BSH", "BNSD", "paged", "paged BNSD"});
     problem.actualSeqLengthsCount = call.actual_seq_lengths.given ? sizes.B : 0;

@@ -52,10 +52,20 @@ struct QuantOffset2Layout {
 };
 }  // namespace values
 
+constexpr int64_t kTenths = 10;  // the work of the busiest core without splits, in its tenths
+// tenths that splits which even out the cores leave it, at most
+constexpr int64_t kTenthsWithSplits = 9;
+constexpr int64_t kTilesOfEvenSplit = 2;  // score tiles of such a split, at least
+// lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
+constexpr int64_t kStatisticLanes = 8;
+constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
+constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
+constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
+
 // The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
-    int64_t headSize = 0;  // head size, D
+    int64_t D = 0;  // head size, D
     int64_t attnMaskGiven = 0;  // whether attn_mask is passed
     int64_t pseShiftGiven = 0;  // whether pse_shift is passed
     int64_t quantScale2Given = 0;  // whether quant_scale2 is passed
@@ -69,10 +79,9 @@ struct Problem {
     int64_t kvN = 0;  // size kvN of the contract
     int64_t N = 0;  // size N of the contract
     int64_t B = 0;  // size B of the contract
-    int64_t cores = 0;  // cube cores of the device
     int64_t S = 0;  // size S of the contract
+    int64_t cores = 0;  // cube cores of the device
     float scale_value = 0;  // parameter scale_value
-    int64_t D = 0;  // size D of the contract
     int64_t keyLayout = 0;  // index of the layout of key
     int64_t valueLayout = 0;  // index of the layout of value
     int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
@@ -103,7 +112,6 @@ inline IncreFlashAttentionTiling OneBlock()
 // The differences between the launches of kernels. A form selects one of several expressions of a
 // field.
 struct Kernel {
-    IncreFlashAttentionTilingKey key;
     int32_t keyStrideKForm;  // of keyStrideK, valueStrideK
     int32_t scoreRingOffsetForm;  // of scoreRingOffset, outRingOffset
     int64_t maxRows;  // query rows of one task, at most
@@ -126,19 +134,22 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
+    const int64_t keyTiles = CeilDiv(problem.S, kernel.tileKeys);  // score tiles of a row, at most
+    const int64_t tasksOfCore = CeilDiv(tiling.tasks, problem.cores);  // tasks of the busiest core
+    // items of the busiest core if each task has 3 splits
+    const int64_t thirdsOfCore = CeilDiv(tiling.tasks * 3, problem.cores);
+    // items of the busiest core if each task has 2 splits
+    const int64_t halvesOfCore = CeilDiv(tiling.tasks * 2, problem.cores);
     tiling.splits =
         tiling.tasks > problem.cores
-            ? (CeilDiv(tiling.tasks * 3, problem.cores) * 10
-                <= CeilDiv(tiling.tasks, problem.cores) * 3 * 9
-                && CeilDiv(problem.S, kernel.tileKeys) >= 6
+            ? (thirdsOfCore * kTenths <= tasksOfCore * 3 * kTenthsWithSplits
+                && keyTiles >= kTilesOfEvenSplit * 3
                 ? 3
-                : (CeilDiv(tiling.tasks * 2, problem.cores) * 10
-                    <= CeilDiv(tiling.tasks, problem.cores) * 2 * 9
-                    && CeilDiv(problem.S, kernel.tileKeys) >= 4
+                : (halvesOfCore * kTenths <= tasksOfCore * 2 * kTenthsWithSplits
+                    && keyTiles >= kTilesOfEvenSplit * 2
                     ? 2
                     : 1))
-            : MaxOf(1,
-                MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, kernel.tileKeys)));
+            : MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -146,6 +157,8 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.headDim = problem.D;
     tiling.attentionOutStrideB = problem.N * problem.D;
     tiling.attentionOutStrideN = problem.D;
+    // rows of all key splits, 0 without any
+    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
     tiling.queryHeads = problem.N;
     tiling.keyStrideT =
         problem.keyLayout == values::KeyLayout::kBsh ? problem.kvN * problem.D : problem.D;
@@ -192,13 +205,19 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.partialMaxOffset = 0;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
+            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.partialOutOffset =
         tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
-    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
-    tiling.outRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * 4, 512);
+            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.scoreRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+            kWorkspaceAlignment);
+    tiling.probRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
+            kWorkspaceAlignment);
+    tiling.outRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * kBytesOfFloat32,
+            kWorkspaceAlignment);
     tiling.attnMaskStrideB = problem.S;
     tiling.pseShiftStrideB =
         problem.pseShiftLayout == values::PseShiftLayout::k1N1S ? 0 : problem.N * problem.S;
@@ -215,27 +234,27 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.antiquantScaleStrideC = problem.kvN * problem.D;
     tiling.keyRingOffset =
         tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1
-                ? tiling.splits * tiling.rowTotal
-                : 0) * kernel.paddedHeadSize * 4,
-                512);
-    tiling.keyRingPart = RoundUp(kernel.ring * kernel.tileKeys * kernel.paddedHeadSize * 2, 512);
+            + RoundUp(partialRows * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.keyRingPart =
+        RoundUp(kernel.ring * kernel.tileKeys * kernel.paddedHeadSize * kBytesOfFloat16,
+            kWorkspaceAlignment);
     tiling.foldedQueryOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
     tiling.foldedQueryPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * 2, 512);
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * kBytesOfFloat16,
+            kWorkspaceAlignment);
     if (kernel.scoreRingOffsetForm == 0) {
         tiling.scoreRingOffset =
             tiling.partialOutOffset
-                + RoundUp((tiling.splits > 1
-                    ? tiling.splits * tiling.rowTotal
-                    : 0) * kernel.paddedHeadSize * 4,
-                    512);
+                + RoundUp(partialRows * kernel.paddedHeadSize * kBytesOfFloat32,
+                    kWorkspaceAlignment);
     } else if (kernel.scoreRingOffsetForm == 1) {
         tiling.scoreRingOffset = tiling.foldedQueryOffset + tiling.foldedQueryPart * tiling.blocks;
     }
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.valueRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.valueRingPart = RoundUp(kernel.ring * kernel.tileKeys * kernel.paddedHeadSize * 2, 512);
+    tiling.valueRingPart =
+        RoundUp(kernel.ring * kernel.tileKeys * kernel.paddedHeadSize * kBytesOfFloat16,
+            kWorkspaceAlignment);
     if (kernel.scoreRingOffsetForm == 0) {
         tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     } else if (kernel.scoreRingOffsetForm == 1) {
@@ -284,10 +303,11 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     return tiling;
 }
 
-// A launch of a kernel. `waits`: its blocks wait for each other.
-inline Plan PlanOf(const Kernel &kernel, const IncreFlashAttentionTiling &tiling, bool waits)
+// A launch of the kernel with this tiling key. `waits`: its blocks wait for each other.
+inline Plan PlanOf(IncreFlashAttentionTilingKey key, const IncreFlashAttentionTiling &tiling,
+    bool waits)
 {
-    Plan plan{static_cast<uint64_t>(kernel.key), waits ? kBatchMode : 0, tiling};
+    Plan plan{static_cast<uint64_t>(key), waits ? kBatchMode : 0, tiling};
     plan.tiling.key = plan.key;
     return plan;
 }
@@ -297,10 +317,14 @@ inline Plan PlanOf(const Kernel &kernel, const IncreFlashAttentionTiling &tiling
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     using Key = IncreFlashAttentionTilingKey;
-    // incre_flash_attention_float16_d128
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
+    // All kernels ask for this.
+    if (!((problem.queryDtype == values::QueryDtype::kFloat16
+        || problem.queryDtype == values::QueryDtype::kBfloat16) &&
+        problem.D > 112 && problem.D <= 128)) {
+        return Plan{};
+    }
+    // incre_flash_attention_d128: float16 or bfloat16
+    if (problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
@@ -310,15 +334,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128;
         constexpr Kernel kernel{
-            Key::kFloat16D128, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128
+                : Key::kBfloat16D128;
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.splits > 1);
     }
-    // incre_flash_attention_float16_d128_attn_mask
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
+    // incre_flash_attention_d128_attn_mask: float16 or bfloat16
+    if (problem.attnMaskGiven != 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
@@ -328,15 +354,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_attn_mask;
         constexpr Kernel kernel{
-            Key::kFloat16D128AttnMask, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128AttnMask
+                : Key::kBfloat16D128AttnMask;
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.splits > 1);
     }
-    // incre_flash_attention_float16_d128_pse_shift
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
+    // incre_flash_attention_d128_pse_shift: float16 or bfloat16
+    if (problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven != 0 &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
@@ -346,15 +374,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_pse_shift;
         constexpr Kernel kernel{
-            Key::kFloat16D128PseShift, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128PseShift
+                : Key::kBfloat16D128PseShift;
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.splits > 1);
     }
-    // incre_flash_attention_float16_d128_quant_scale2
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
+    // incre_flash_attention_d128_quant_scale2: float16 or bfloat16
+    if (problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given != 0 &&
         problem.quantOffset2Given == 0 &&
@@ -365,15 +395,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_quant_scale2;
         constexpr Kernel kernel{
-            Key::kFloat16D128QuantScale2, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128QuantScale2
+                : Key::kBfloat16D128QuantScale2;
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.splits > 1);
     }
-    // incre_flash_attention_float16_d128_quant_scale2_quant_offset2
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
+    // incre_flash_attention_d128_quant_scale2_quant_offset2: float16 or bfloat16
+    if (problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given != 0 &&
         problem.quantOffset2Given != 0 &&
@@ -384,15 +416,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_quant_scale2_quant_offset2;
         constexpr Kernel kernel{
-            Key::kFloat16D128QuantScale2QuantOffset2, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128QuantScale2QuantOffset2
+                : Key::kBfloat16D128QuantScale2QuantOffset2;
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.splits > 1);
     }
-    // incre_flash_attention_float16_d128_antiquant_scale
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
+    // incre_flash_attention_d128_antiquant_scale: float16 or bfloat16
+    if (problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven != 0 &&
@@ -403,15 +437,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_antiquant_scale;
         constexpr Kernel kernel{
-            Key::kFloat16D128AntiquantScale, 0, 1, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
+            0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128AntiquantScale
+                : Key::kBfloat16D128AntiquantScale;
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.splits > 1);
     }
-    // incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
+    // incre_flash_attention_d128_antiquant_scale_antiquant_offset: float16 or bfloat16
+    if (problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven != 0 &&
@@ -422,15 +458,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
         constexpr Kernel kernel{
-            Key::kFloat16D128AntiquantScaleAntiquantOffset, 0, 1, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+            0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128AntiquantScaleAntiquantOffset
+                : Key::kBfloat16D128AntiquantScaleAntiquantOffset;
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.splits > 1);
     }
-    // incre_flash_attention_float16_d128_block_table
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
+    // incre_flash_attention_d128_block_table: float16 or bfloat16
+    if (problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
@@ -438,15 +476,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_block_table;
         constexpr Kernel kernel{
-            Key::kFloat16D128BlockTable, 1, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
+            1, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128BlockTable
+                : Key::kBfloat16D128BlockTable;
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.splits > 1);
     }
-    // incre_flash_attention_float16_d128_kv_padding_size
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
+    // incre_flash_attention_d128_kv_padding_size: float16 or bfloat16
+    if (problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
@@ -456,15 +496,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_kv_padding_size;
         constexpr Kernel kernel{
-            Key::kFloat16D128KvPaddingSize, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128KvPaddingSize
+                : Key::kBfloat16D128KvPaddingSize;
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.splits > 1);
     }
-    // incre_flash_attention_float16_d128_key_list_value_list
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
+    // incre_flash_attention_d128_key_list_value_list: float16 or bfloat16
+    if (problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
@@ -472,190 +514,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSplit == 1) {
         namespace schedule = incre_flash_attention_d128_key_list_value_list;
         constexpr Kernel kernel{
-            Key::kFloat16D128KeyListValueList, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
+            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128KeyListValueList
+                : Key::kBfloat16D128KeyListValueList;
         const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
-    }
-    // incre_flash_attention_bfloat16_d128
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
-        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
-    }
-    // incre_flash_attention_bfloat16_d128_attn_mask
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_attn_mask;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128AttnMask, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
-        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
-    }
-    // incre_flash_attention_bfloat16_d128_pse_shift
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_pse_shift;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128PseShift, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
-        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
-    }
-    // incre_flash_attention_bfloat16_d128_quant_scale2
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given != 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_quant_scale2;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128QuantScale2, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
-        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
-    }
-    // incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given != 0 &&
-        problem.quantOffset2Given != 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_quant_scale2_quant_offset2;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128QuantScale2QuantOffset2, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
-        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
-    }
-    // incre_flash_attention_bfloat16_d128_antiquant_scale
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.antiquantScaleGiven != 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_antiquant_scale;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128AntiquantScale, 0, 1, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
-        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
-    }
-    // incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.antiquantScaleGiven != 0 &&
-        problem.antiquantOffsetGiven != 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128AntiquantScaleAntiquantOffset, 0, 1, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
-        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
-    }
-    // incre_flash_attention_bfloat16_d128_block_table
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_block_table;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128BlockTable, 1, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
-        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
-    }
-    // incre_flash_attention_bfloat16_d128_kv_padding_size
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven != 0 &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_kv_padding_size;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128KvPaddingSize, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
-        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
-    }
-    // incre_flash_attention_bfloat16_d128_key_list_value_list
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.keySplit == 1 &&
-        problem.valueSplit == 1) {
-        namespace schedule = incre_flash_attention_d128_key_list_value_list;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128KeyListValueList, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
-        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.splits > 1);
     }
     return Plan{};
 }

@@ -202,6 +202,28 @@ protected:
         }
     }
 
+    // The `heads` rows of some positions to Nz in L1, position by position, in an image of
+    // `imageRows` rows: in one copy, or in one each position where their pitch exceeds its limit.
+    template <typename Element>
+    __aicore__ static inline void LoadPositions(const AscendC::LocalTensor<Element> &l1,
+        const AscendC::GlobalTensor<Element> &global, int64_t positions, int64_t heads,
+        int64_t columns, int64_t positionPitch, int64_t headPitch, int64_t imageRows)
+    {
+        constexpr int64_t kBlock = kBlockBytes / sizeof(Element);
+        if (heads == 1 && positionPitch <= kMaxNd2NzPitch) {
+            LoadNz(l1, global, positions, columns, positionPitch, imageRows);
+        } else if (positionPitch <= kMaxNd2NzPitch) {
+            AscendC::DataCopy(l1, global,
+                AscendC::Nd2NzParams(positions, heads, columns, positionPitch, headPitch, imageRows,
+                    1, heads * kBlock));
+        } else {
+            for (int64_t position = 0; position < positions; ++position) {
+                LoadNz(l1[position * heads * kBlock], global[position * positionPitch], heads,
+                    columns, headPitch, imageRows);
+            }
+        }
+    }
+
     // `count` fractals of L1, each `stride` after the one before, to L0A or L0B side by side.
     template <typename Element>
     __aicore__ static inline void LoadFractals(const AscendC::LocalTensor<Element> &l0,

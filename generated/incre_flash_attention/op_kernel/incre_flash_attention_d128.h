@@ -69,8 +69,7 @@ constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 constexpr int32_t kLeavingMaxReady = 3;
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the
-// order of the stages a slot is read before it is written again.
+// the order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -145,18 +144,18 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [work, split, task, headTile, kvHead, batch, firstHead, heads, taskRows,
-                keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
-            const int64_t rowFractals = CeilDiv(taskRows, kFractal);
+            const Item work = DecodeItem(item);
+            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(item, batch, firstHead, heads, rowFractals, tiles);
+            LoadQuery(item, work.batch, work.firstHead, work.heads, rowFractals, work.tiles);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, batch, kvHead, slot,
-                    taskRows, rowFractals};
-                if (tile < tiles && item < tiling_.items) {
-                    ScoreTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, tile, slot);
+                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, work.batch,
+                    work.kvHead, slot, work.taskRows, rowFractals};
+                if (tile < work.tiles && item < tiling_.items) {
+                    ScoreTile(work.kvHead, work.batch, work.taskRows, rowFractals, work.keyEnd,
+                        work.firstTile, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
@@ -195,22 +194,21 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [work, split, task, headTile, kvHead, batch, firstHead, heads, taskRows,
-                keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
-            const int64_t rowsPerCore = CeilDiv(taskRows, 2);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-            const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            const Item work = DecodeItem(item);
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
+            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, tiles, item, slot, rowBegin, steps, firstHead,
-                    itemSlot, batch, split};
+                vectorSteps_[slot] = {tile, rows, work.tiles, item, slot, rowBegin, work.steps,
+                    work.firstHead, itemSlot, work.batch, work.split};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < tiles && item < tiling_.items) {
-                    SoftmaxTile(keyEnd, firstTile, tile, slot, itemSlot, rowBegin, rows);
+                if (tile < work.tiles && item < tiling_.items) {
+                    SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -243,35 +241,43 @@ private:
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t work, split, task, headTile, kvHead, batch, firstHead, heads, taskRows, keyEnd;
-        int64_t tileTotal, tilesPerSplit, firstTile, tiles, steps;
+        int64_t split;  // its part of the keys of the task
+        int64_t kvHead;  // key/value head
+        int64_t batch;  // batch row
+        int64_t firstHead;  // first query head of the task
+        int64_t heads;  // query heads of the task
+        int64_t taskRows;  // query rows of the task
+        int64_t keyEnd;  // end of the keys of the task
+        int64_t firstTile;  // first key tile of the item
+        int64_t tiles;  // key tiles of the item
+        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
+        Item found;
         const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work / tiling_.tasks;
+        found.split = work / tiling_.tasks;
         const int64_t task = work % tiling_.tasks;
         const int64_t headTile = task % tiling_.headTiles;
-        const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
-        const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
-        const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-        const int64_t heads =
-            MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t taskRows = heads;
-        const int64_t keyEnd =
+        found.kvHead = task / tiling_.headTiles % tiling_.kvHeads;
+        found.batch = task / (tiling_.headTiles * tiling_.kvHeads);
+        found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+        found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
+        found.taskRows = found.heads;
+        found.keyEnd =
             tiling_.actualSeqLengthsCount == 0
                 ? tiling_.keyCapacity
                 : MinOf(
-                    actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount - 1)),
+                    actualSeqLengthsGm_.GetValue(MinOf(found.batch, tiling_.actualSeqLengthsCount
+                    - 1)),
                     tiling_.keyCapacity);
-        const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
+        const int64_t tileTotal = CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
-        const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-        const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        const int64_t steps = item >= tiling_.items ? kPrefetch : MaxOf(tiles, 1);
-        return Item{work, split, task, headTile, kvHead, batch, firstHead, heads, taskRows, keyEnd,
-            tileTotal, tilesPerSplit, firstTile, tiles, steps};
+        found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.steps = item >= tiling_.items ? kPrefetch : MaxOf(found.tiles, 1);
+        return found;
     }
 
     // Cube stages

@@ -55,8 +55,6 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kKeyRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kProbRingReadyMTE2Done = 1;  // MTE2_MTE3
-constexpr int32_t kValueRingReadyMTE2Done = 2;  // MTE2_MTE3
 constexpr int32_t kChannelNumbersReady = 0;  // MTE2_V, channelNumbers
 constexpr int32_t kQueryRowsReady = 1;  // MTE2_V, queryRows
 constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows: one id a slot
@@ -64,8 +62,6 @@ constexpr int32_t kScoreReady = 4;  // MTE2_V, score: one id a slot
 constexpr int32_t kPartialReady = 6;  // MTE2_V, partial
 constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
 constexpr int32_t kKeyRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kProbRingReadyMTE2Taken = 1;  // MTE3_MTE2
-constexpr int32_t kValueRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kQueryFoldedFree = 0;  // MTE3_V, queryFolded
 constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows: one id a slot
 constexpr int32_t kProbFree = 3;  // MTE3_V, prob
@@ -87,8 +83,7 @@ constexpr int32_t kResultReady = 4;  // V_MTE3, result
 constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum, leavingOut
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the
-// order of the stages a slot is read before it is written again.
+// the order of the stages a slot is read before it is written again.
 constexpr uint16_t kKeyRingReady = 0;
 constexpr uint16_t kScoreRingReady = 1;
 constexpr uint16_t kProbRingReady = 2;
@@ -189,15 +184,14 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [work, split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
-            const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            const Item work = DecodeItem(item);
+            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, itemSlot, taskRows,
-                    rowFractals, slot};
+                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, itemSlot,
+                    work.taskRows, rowFractals, slot};
                 if (stepsBegun_ > kWidenLead) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
@@ -246,25 +240,25 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [work, split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
-            const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
-            const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-            const int64_t rowsPerCore = CeilDiv(taskRows, 2);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-            const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            const Item work = DecodeItem(item);
+            const int64_t kvHead = work.task / tiling_.headTiles % tiling_.kvHeads;
+            const int64_t firstHead = kvHead * tiling_.group + work.headTile * tiling_.headsPerTask;
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
+            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, rows, firstHead,
-                    rowBegin, slot, itemSlot, batch, kvHead, steps, split};
+                vectorSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, rows,
+                    firstHead, rowBegin, slot, itemSlot, work.batch, kvHead, work.steps,
+                    work.split};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < tiles && item < tiling_.items) {
-                    WidenKeys(batch, keyEnd, firstTile, tile, slot, itemSlot, kvHead, firstHead,
-                        rowBegin, rows);
+                if (tile < work.tiles && item < tiling_.items) {
+                    WidenKeys(work.batch, work.keyEnd, work.firstTile, tile, slot, itemSlot, kvHead,
+                        firstHead, rowBegin, rows);
                 }
                 if (stepsBegun_ > kWidenLead) {
                     const VectorStep &earlier =
@@ -318,33 +312,41 @@ private:
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t work, split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal;
-        int64_t tilesPerSplit, firstTile, tiles, steps;
+        int64_t split;  // its part of the keys of the task
+        int64_t task;  // its task: heads, positions and batch row, with all keys
+        int64_t headTile;  // task % headTiles
+        int64_t batch;  // batch row
+        int64_t taskRows;  // query rows of the task
+        int64_t keyEnd;  // end of the keys of the task
+        int64_t firstTile;  // first key tile of the item
+        int64_t tiles;  // key tiles of the item
+        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
+        Item found;
         const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work / tiling_.tasks;
-        const int64_t task = work % tiling_.tasks;
-        const int64_t headTile = task % tiling_.headTiles;
-        const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
+        found.split = work / tiling_.tasks;
+        found.task = work % tiling_.tasks;
+        found.headTile = found.task % tiling_.headTiles;
+        found.batch = found.task / (tiling_.headTiles * tiling_.kvHeads);
         const int64_t heads =
-            MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t taskRows = heads;
-        const int64_t keyEnd =
+            MinOf(tiling_.headsPerTask, tiling_.group - found.headTile * tiling_.headsPerTask);
+        found.taskRows = heads;
+        found.keyEnd =
             tiling_.actualSeqLengthsCount == 0
                 ? tiling_.keyCapacity
                 : MinOf(
-                    actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount - 1)),
+                    actualSeqLengthsGm_.GetValue(MinOf(found.batch, tiling_.actualSeqLengthsCount
+                    - 1)),
                     tiling_.keyCapacity);
-        const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
+        const int64_t tileTotal = CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
-        const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-        const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        const int64_t steps = item >= tiling_.items ? kPrefetch : MaxOf(tiles, 1);
-        return Item{work, split, task, headTile, batch, heads, taskRows, keyEnd, tileTotal,
-            tilesPerSplit, firstTile, tiles, steps};
+        found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.steps = item >= tiling_.items ? kPrefetch : MaxOf(found.tiles, 1);
+        return found;
     }
 
     // Cube stages
@@ -756,8 +758,8 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
-        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
+        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
@@ -794,8 +796,8 @@ private:
             SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
             int8RowsSlot_ ^= 1;
         }
-        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
-        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kValueRingReadyMTE2Taken);
+        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
+        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kValueRingReady);
     }
 

@@ -11,11 +11,14 @@
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Step t of an item, the cube running ahead:
+ * Step t, the cube running ahead:
+ *   AIV  StartRows     tile t
  *   AIC  ScoreTile     tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
  *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
+ *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRows     tile t - kPrefetch
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -45,13 +48,15 @@ constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
 constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
 constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
 constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
@@ -67,8 +72,7 @@ constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 constexpr int32_t kLeavingMaxReady = 3;
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the
-// order of the stages a slot is read before it is written again.
+// the order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -100,7 +104,6 @@ public:
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<T>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
@@ -139,30 +142,40 @@ private:
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
-            const auto [split, task, headTile, kvHead, batch, firstHead, heads, taskRows,
-                keyEnd, tileTotal, tilesPerSplit, firstTile, tiles] = DecodeItem(item);
-            const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            keyGm_.SetGlobalBuffer(keyList_.GetDataPtr<T>(static_cast<uint32_t>(batch)));
-            const int64_t keyRows = SizeFromEnd(keyList_, batch, 2);
-            valueGm_.SetGlobalBuffer(valueList_.GetDataPtr<T>(static_cast<uint32_t>(batch)));
-            const int64_t valueRows = SizeFromEnd(valueList_, batch, 2);
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(batch, firstHead, heads, rowFractals);
-            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyRows, tile);
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
+            const Item work = DecodeItem(item);
+            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
+            const int64_t keyEntry = work.batch;
+            const int64_t keyRows = SizeFromEnd(keyList_, work.batch, 2);
+            const int64_t valueEntry = work.batch;
+            const int64_t valueRows = SizeFromEnd(valueList_, work.batch, 2);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            LoadQuery(item, work.batch, work.firstHead, work.heads, rowFractals, work.tiles);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, valueEntry,
+                    work.kvHead, valueRows, slot, work.taskRows, rowFractals};
+                if (tile < work.tiles && item < tiling_.items) {
+                    ScoreTile(work.kvHead, work.taskRows, rowFractals, work.keyEnd, work.firstTile,
+                        keyEntry, keyRows, tile, slot);
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, valueRows, tile);
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
+                        WeightedTile(earlier.kvHead, earlier.taskRows, earlier.rowFractals,
+                            earlier.keyEnd, earlier.firstTile, earlier.valueEntry,
+                            earlier.valueRows, earlier.tile, earlier.slot);
+                    }
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
@@ -171,8 +184,8 @@ private:
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
     }
 
     __aicore__ inline void RunVector()
@@ -185,25 +198,40 @@ private:
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
             SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
-            const auto [split, task, headTile, kvHead, batch, firstHead, heads, taskRows,
-                keyEnd, tileTotal, tilesPerSplit, firstTile, tiles] = DecodeItem(item);
-            const int64_t rowsPerCore = CeilDiv(taskRows, 2);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-            const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            StartRows(rows);
-            StartSums(rows);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    SoftmaxTile(keyEnd, firstTile, tile, rowBegin, rows);
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
+            const Item work = DecodeItem(item);
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
+            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                vectorSteps_[slot] = {tile, rows, work.tiles, item, slot, rowBegin, work.steps,
+                    work.firstHead, itemSlot, work.batch, work.split};
+                if (tile == 0) {
+                    StartRows(itemSlot, rows);
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    UpdateTile(tile, rowBegin, rows);
+                if (tile < work.tiles && item < tiling_.items) {
+                    SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
+                }
+                if (stepsBegun_ > kPrefetch) {
+                    const VectorStep &earlier =
+                        vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
+                    }
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
+                    }
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRows(earlier.split, earlier.batch, earlier.firstHead, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
+                    }
                 }
             }
-            WriteRows(split, batch, firstHead, rowBegin, rows);
         }
         if (tiling_.splits > 1) {
             MergePartials();
@@ -220,35 +248,46 @@ private:
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, headTile, kvHead, batch, firstHead, heads, taskRows, keyEnd, tileTotal;
-        int64_t tilesPerSplit, firstTile, tiles;
+        int64_t split;  // its part of the keys of the task
+        int64_t kvHead;  // key/value head
+        int64_t batch;  // batch row
+        int64_t firstHead;  // first query head of the task
+        int64_t heads;  // query heads of the task
+        int64_t taskRows;  // query rows of the task
+        int64_t keyEnd;  // end of the keys of the task
+        int64_t firstTile;  // first key tile of the item
+        int64_t tiles;  // key tiles of the item
+        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = item / tiling_.tasks;
-        const int64_t task = item % tiling_.tasks;
+        Item found;
+        const int64_t work = MinOf(item, tiling_.items - 1);
+        found.split = work / tiling_.tasks;
+        const int64_t task = work % tiling_.tasks;
         const int64_t headTile = task % tiling_.headTiles;
-        const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
-        const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
-        const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-        const int64_t heads =
-            MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t taskRows = heads;
-        const int64_t keyEnd =
+        found.kvHead = task / tiling_.headTiles % tiling_.kvHeads;
+        found.batch = task / (tiling_.headTiles * tiling_.kvHeads);
+        found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+        found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
+        found.taskRows = found.heads;
+        found.keyEnd =
             tiling_.actualSeqLengthsCount == 0
-                ? SizeFromEnd(keyList_, batch, 2)
+                ? SizeFromEnd(keyList_, found.batch, 2)
                 : MinOf(
-                    actualSeqLengthsGm_.GetValue(MinOf(batch, tiling_.actualSeqLengthsCount - 1)),
-                    SizeFromEnd(keyList_, batch, 2));
-        const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
+                    actualSeqLengthsGm_.GetValue(MinOf(found.batch, tiling_.actualSeqLengthsCount
+                    - 1)),
+                    SizeFromEnd(keyList_, found.batch, 2));
+        const int64_t tileTotal = CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
-        const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-        const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        return Item{split, task, headTile, kvHead, batch, firstHead, heads, taskRows, keyEnd,
-            tileTotal, tilesPerSplit, firstTile, tiles};
+        found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.steps = item >= tiling_.items ? kPrefetch : MaxOf(found.tiles, 1);
+        return found;
     }
 
+    // The size of a dimension of a tensor in a list; fromEnd 1: the last dimension.
     __aicore__ static inline int64_t SizeFromEnd(ListTensorDesc &list, int64_t index,
         int64_t fromEnd)
     {
@@ -261,28 +300,33 @@ private:
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t batch, int64_t firstHead, int64_t heads,
-        int64_t rowFractals)
+    __aicore__ inline void LoadQuery(int64_t item, int64_t batch, int64_t firstHead, int64_t heads,
+        int64_t rowFractals, int64_t tiles)
     {
-        LoadNz(queryL1_, queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN],
-            heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        if (tiles > 0 && item < tiling_.items) {
+            LoadNz(queryL1,
+                queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN], heads,
+                tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
+        }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t keyRows, int64_t tile)
+        int64_t keyEnd, int64_t firstTile, int64_t keyEntry, int64_t keyRows, int64_t tile,
+        int64_t slot)
     {
-        const int64_t slot = tile % kRing;
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        keyGm_.SetGlobalBuffer(keyList_.GetDataPtr<T>(static_cast<uint32_t>(keyEntry)));
         const int64_t keyTile =
             kvHead * (tiling_.keyIsBSH ? tiling_.headDim : keyRows * tiling_.headDim)
                 + firstKey * tiling_.keyStrideT;
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            LoadLeft(leftL0, queryL1_, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
-                rowFractals);
+            LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -323,11 +367,12 @@ private:
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t valueRows, int64_t tile)
+        int64_t keyEnd, int64_t firstTile, int64_t valueEntry, int64_t valueRows, int64_t tile,
+        int64_t slot)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        valueGm_.SetGlobalBuffer(valueList_.GetDataPtr<T>(static_cast<uint32_t>(valueEntry)));
         const int64_t valueTile =
             kvHead * (tiling_.valueIsBSH ? tiling_.headDim : valueRows * tiling_.headDim)
                 + firstKey * tiling_.valueStrideT;
@@ -394,29 +439,19 @@ private:
 
     // Vector stages
     // Initializes the maxima and sums of the rows.
-    __aicore__ inline void StartRows(int64_t rows)
+    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_, float(kLowest), rows);
-            Duplicate(rowSum_, float(0), rows);
-        }
-    }
-
-    // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSums(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t rowBegin, int64_t rows)
+        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
@@ -452,9 +487,10 @@ private:
             BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
                 kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0], tileStat_, chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                newMax_, chunk);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -471,7 +507,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * 8 > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
@@ -483,9 +519,11 @@ private:
             PipeBarrier<PIPE_V>();
             BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
                 kRepeatLanes / 8);
-            Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
+            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -495,13 +533,25 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
+        if (rows <= 0) {
+            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+        }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
+    // Initializes the weighted sums of the rows.
+    __aicore__ inline void StartSums(int64_t rows)
     {
-        const int64_t slot = tile % kRing;
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        }
+    }
+
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
+    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
+    {
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -527,7 +577,7 @@ private:
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t firstHead,
-        int64_t rowBegin, int64_t rows)
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -535,9 +585,11 @@ private:
                 const int64_t head = firstHead + rowBegin + r0;
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
+                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
                     kPaddedHeadSize);
@@ -562,8 +614,10 @@ private:
                 auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
                 auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                Brcb(leavingMax, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
                 Adds(leavingOut, accumulator_[r0 * kPaddedHeadSize], float(0),
                     chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
@@ -658,9 +712,22 @@ private:
     IncreFlashAttentionTiling tiling_{};
 
     // Next slot of each lifetime
-    uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
-    uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
+    uint32_t resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+
+    // The steps and items that have begun, and the scalars of the last steps
+    int64_t stepsBegun_ = 0;
+    int64_t itemsBegun_ = 0;
+    struct CubeStep {
+        int64_t tile, tiles, item, firstTile, keyEnd, valueEntry, kvHead, valueRows, slot,
+            taskRows, rowFractals;
+    };
+    CubeStep cubeSteps_[kRing];
+    struct VectorStep {
+        int64_t tile, rows, tiles, item, slot, rowBegin, steps, firstHead, itemSlot, batch, split;
+    };
+    VectorStep vectorSteps_[kRing];
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -678,10 +745,9 @@ private:
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, accumulator_, lanes_, rowBlocks_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
+    LocalTensor<float> accumulator_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;
-    LocalTensor<T> queryL1_;
 };
 
 }  // namespace incre_flash_attention_d128_key_list_value_list

@@ -40,8 +40,8 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     static_cast<void>(call);
     Problem problem;
     problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
-    problem.headSize = sizes.D1;
-    problem.valueSize = sizes.D2;
+    problem.D1 = sizes.D1;
+    problem.D2 = sizes.D2;
     problem.topkMaskGiven = call.topk_mask.given ? 1 : 0;
     problem.attenMaskGiven = call.atten_mask.given ? 1 : 0;
     problem.N2 = sizes.N2;
@@ -51,14 +51,12 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.S1 = sizes.S1;
     problem.B = sizes.B;
     problem.scale_value = static_cast<float>(call.scale_value);
-    problem.D2 = sizes.D2;
-    problem.selS2 = sizes.selS2;
     problem.select_block_size = call.select_block_size;
     problem.compress_stride = call.compress_stride;
     problem.index_reading = NumberOf(call.index_reading, {"op", "paper", "literal0"});
-    problem.D1 = sizes.D1;
     problem.compress_block_size = call.compress_block_size;
     problem.select_block_count = call.select_block_count;
+    problem.selS2 = sizes.selS2;
     problem.T2 = sizes.T2;
     problem.topkMaskDim1 = call.topk_mask.Rank() > 1 ? call.topk_mask.shape[1] : 0;
     problem.attenMaskDim1 = call.atten_mask.Rank() > 1 ? call.atten_mask.shape[1] : 0;

@@ -26,11 +26,15 @@ struct IndexReading {
 };
 }  // namespace values
 
+constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
+constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
+constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
+
 // The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
-    int64_t headSize = 0;  // head size, D1
-    int64_t valueSize = 0;  // head size of values
+    int64_t D1 = 0;  // head size, D1
+    int64_t D2 = 0;  // head size of values, D2
     int64_t topkMaskGiven = 0;  // whether topk_mask is passed
     int64_t attenMaskGiven = 0;  // whether atten_mask is passed
     int64_t N2 = 0;  // size N2 of the contract
@@ -40,14 +44,12 @@ struct Problem {
     int64_t S1 = 0;  // size S1 of the contract
     int64_t B = 0;  // size B of the contract
     float scale_value = 0;  // parameter scale_value
-    int64_t D2 = 0;  // size D2 of the contract
-    int64_t selS2 = 0;  // size selS2 of the contract
     int64_t select_block_size = 0;  // parameter select_block_size
     int64_t compress_stride = 0;  // parameter compress_stride
     int64_t index_reading = 0;  // parameter index_reading; 0: op, 1: paper, 2: literal0
-    int64_t D1 = 0;  // size D1 of the contract
     int64_t compress_block_size = 0;  // parameter compress_block_size
     int64_t select_block_count = 0;  // parameter select_block_count
+    int64_t selS2 = 0;  // size selS2 of the contract
     int64_t T2 = 0;  // size T2 of the contract
     int64_t topkMaskDim1 = 0;  // size of dimension 1 of topk_mask
     int64_t attenMaskDim1 = 0;  // size of dimension 1 of atten_mask
@@ -73,11 +75,10 @@ inline NsaCompressAttentionTiling OneBlock()
 // The differences between the launches of kernels. A form selects one of several expressions of a
 // field.
 struct Kernel {
-    NsaCompressAttentionTilingKey key;
     int64_t maxRows;  // query rows of one task, at most
     int64_t rowsPerVector;  // query rows of one vector core, at most
-    int64_t blockLanes;  // blocks, of several positions, sorted at once
     int64_t tileKeys;  // keys of one score tile
+    int64_t blockLanes;  // blocks, of several positions, sorted at once
     int64_t ring;  // workspace slots between cube and vector cores
     int64_t paddedValueSize;  // head size of values and results, padded to 16
 };
@@ -115,8 +116,9 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
     tiling.valueDim = problem.D2;
     tiling.attentionOutStrideS = problem.N1 * problem.D2;
     tiling.attentionOutStrideN = problem.D2;
-    tiling.longestBlocks = problem.selS2;
-    tiling.windowStep = problem.select_block_size / problem.compress_stride;
+    tiling.headDim = problem.D1;
+    tiling.keyStrideU = problem.N2 * problem.D1;
+    tiling.keyStrideK = problem.D1;
     tiling.windowLast =
         problem.select_block_size / problem.compress_stride
             - (problem.index_reading == values::IndexReading::kPaper
@@ -124,9 +126,9 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
                 : (problem.index_reading == values::IndexReading::kLiteral0
                     ? problem.select_block_size / problem.compress_stride
                     : 0));
-    tiling.headDim = problem.D1;
-    tiling.keyStrideU = problem.N2 * problem.D1;
-    tiling.keyStrideK = problem.D1;
+    tiling.windowStep = problem.select_block_size / problem.compress_stride;
+    tiling.tileBlocks =
+        CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride);
     tiling.positionsPerStep =
         kernel.blockLanes
             / RoundUp(CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride),
@@ -140,6 +142,7 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
     tiling.selectionCount = problem.select_block_count;
     tiling.topkIndicesOutStrideS = problem.N2 * problem.select_block_count;
     tiling.topkIndicesOutStrideK = problem.select_block_count;
+    tiling.longestBlocks = problem.selS2;
     tiling.valueStrideU = problem.N2 * problem.D2;
     tiling.valueStrideK = problem.D2;
     tiling.S1 = problem.S1;
@@ -148,25 +151,32 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
     tiling.queryStrideN = problem.D1;
     tiling.scoreAgainRingOffset = 0;
     tiling.scoreAgainRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+            kWorkspaceAlignment);
     tiling.scoreRingOffset =
         tiling.scoreAgainRingOffset + tiling.scoreAgainRingPart * tiling.blocks;
-    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
+    tiling.scoreRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+            kWorkspaceAlignment);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
+    tiling.probRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
+            kWorkspaceAlignment);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     tiling.outRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * 4, 512);
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
+            kWorkspaceAlignment);
     tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.topkMaskStrideQ = problem.topkMaskDim1;
     tiling.attenMaskStrideQ = problem.attenMaskDim1;
     return tiling;
 }
 
-// A launch of a kernel. `waits`: its blocks wait for each other.
-inline Plan PlanOf(const Kernel &kernel, const NsaCompressAttentionTiling &tiling, bool waits)
+// A launch of the kernel with this tiling key. `waits`: its blocks wait for each other.
+inline Plan PlanOf(NsaCompressAttentionTilingKey key, const NsaCompressAttentionTiling &tiling,
+    bool waits)
 {
-    Plan plan{static_cast<uint64_t>(kernel.key), waits ? kBatchMode : 0, tiling};
+    Plan plan{static_cast<uint64_t>(key), waits ? kBatchMode : 0, tiling};
     plan.tiling.key = plan.key;
     return plan;
 }
@@ -176,89 +186,54 @@ inline Plan PlanOf(const Kernel &kernel, const NsaCompressAttentionTiling &tilin
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     using Key = NsaCompressAttentionTilingKey;
-    // nsa_compress_attention_float16_d128_e128
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.topkMaskGiven == 0 &&
+    // All kernels ask for this.
+    if (!((problem.queryDtype == values::QueryDtype::kFloat16
+        || problem.queryDtype == values::QueryDtype::kBfloat16) &&
+        problem.D1 > 112 && problem.D1 <= 128 &&
+        problem.D2 > 112 && problem.D2 <= 128)) {
+        return Plan{};
+    }
+    // nsa_compress_attention_d128_e128: float16 or bfloat16
+    if (problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven == 0) {
         namespace schedule = nsa_compress_attention_d128_e128;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
-            schedule::kPaddedValueSize};
+            schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
+            schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128
+                : Key::kBfloat16D128E128;
         const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, false);
+        return PlanOf(key, tiling, false);
     }
-    // nsa_compress_attention_float16_d128_e128_topk_mask
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.topkMaskGiven != 0 &&
+    // nsa_compress_attention_d128_e128_topk_mask: float16 or bfloat16
+    if (problem.topkMaskGiven != 0 &&
         problem.attenMaskGiven == 0) {
         namespace schedule = nsa_compress_attention_d128_e128_topk_mask;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128TopkMask, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
-            schedule::kPaddedValueSize};
+            schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
+            schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128TopkMask
+                : Key::kBfloat16D128E128TopkMask;
         const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, false);
+        return PlanOf(key, tiling, false);
     }
-    // nsa_compress_attention_float16_d128_e128_atten_mask
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.topkMaskGiven == 0 &&
+    // nsa_compress_attention_d128_e128_atten_mask: float16 or bfloat16
+    if (problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
         namespace schedule = nsa_compress_attention_d128_e128_atten_mask;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128AttenMask, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
-            schedule::kPaddedValueSize};
+            schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
+            schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128AttenMask
+                : Key::kBfloat16D128E128AttenMask;
         const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, false);
-    }
-    // nsa_compress_attention_bfloat16_d128_e128
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.topkMaskGiven == 0 &&
-        problem.attenMaskGiven == 0) {
-        namespace schedule = nsa_compress_attention_d128_e128;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
-            schedule::kPaddedValueSize};
-        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, false);
-    }
-    // nsa_compress_attention_bfloat16_d128_e128_topk_mask
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.topkMaskGiven != 0 &&
-        problem.attenMaskGiven == 0) {
-        namespace schedule = nsa_compress_attention_d128_e128_topk_mask;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128TopkMask, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
-            schedule::kPaddedValueSize};
-        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, false);
-    }
-    // nsa_compress_attention_bfloat16_d128_e128_atten_mask
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.topkMaskGiven == 0 &&
-        problem.attenMaskGiven != 0) {
-        namespace schedule = nsa_compress_attention_d128_e128_atten_mask;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128AttenMask, schedule::kMaxRows, schedule::kRowsPerVector,
-            schedule::kBlockLanes, schedule::kTileKeys, schedule::kRing,
-            schedule::kPaddedValueSize};
-        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, false);
+        return PlanOf(key, tiling, false);
     }
     return Plan{};
 }

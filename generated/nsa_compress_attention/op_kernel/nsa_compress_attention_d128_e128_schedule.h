@@ -11,8 +11,8 @@ namespace nsa_compress_attention_d128_e128 {
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
-constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows reach back to
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows reach back to
 
 // Schedule options. They may be edited within the limits that the assertions state.
 // Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv 1 (needed: a
@@ -28,12 +28,14 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
-// blocks, of several positions, sorted at once
-constexpr int64_t kBlockLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 128 * 128;
-// lanes of a position: a tile and its surroundings
-constexpr int64_t kWindowRow = kWindowBefore + kTileKeys + 8;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kBaseN;  // elements of a block of values
+// lanes of a position: a tile and its surroundings
+constexpr int64_t kWindowRow = (kTileKeys + 16 + kWindowBefore + 127) / 128 * 128;
+// lanes in front of the first position's tile
+constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
+// blocks, of several positions, sorted at once
+constexpr int64_t kBlockLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 128 * 128;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 
@@ -49,6 +51,7 @@ static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
     "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
+static_assert(kTileKeys >= 256, "tiles of positions begin at rows of banks where they are long");
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize > kBaseN, "several matrix multiplies take the parts of a head");
 static_assert(kPaddedValueSize % kBaseN == 0, "the parts of a head are alike");
@@ -56,56 +59,54 @@ static_assert(kPaddedValueSize % kBaseN == 0, "the parts of a head are alike");
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
-    // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    // probabilities of a tile summed over heads, after the last keys of the previous tile
+    kWindowSlot = (kWindowLead + (kRowsPerVector < 16 ? kRowsPerVector : 16) * kWindowRow) * 4,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     kBlockRecordsSlot = kBlockLanes * 2 * 4,  // blocks of a tile, sorted in groups
     // best blocks of each position, sorted records
     kBestSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * 32 * 2 * 4,
-    kSelectedSlot = kBlockLanes * 4,  // 2 slots: numbers of the best blocks
+    // 2 slots: finished rows in the dtype of the result
+    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kBlockNumberSlot = kBlockLanes * 4,  // number of each lane's block
-    kLaneBlockSlot = kBlockLanes * 4,  // block of each lane within its position
+    kLaneNumberSlot = kBlockLanes * 4,  // block of each lane within its position
     kLaneOffsetSlot = kBlockLanes * 4,  // bytes to the first key of each lane's block
-    kLaneNumberSlot = kBlockLanes * 4,  // block of each lane in fp32, to compare
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kBlockScoreSlot = kBlockLanes * 4,  // score of each lane's block
-    kMergedSlot = 1024,  // best blocks and new ones
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kSelectedSlot = kBlockLanes * 4,  // numbers of the best blocks
+    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    kBlockTermSlot = kBlockLanes * 4,  // one term of the scores; then best blocks and new ones
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    // probabilities of a tile summed over heads, after the last keys of the previous tile
-    kWindowSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * kWindowRow * 4,
-    // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
-    kBlockTermSlot = kBlockLanes * 4,  // one term of the scores
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32,  // one bit a lane
     kLeavingStatisticSlot = kRowsPerStep * 8 * 4,  // 2 slots: a row statistic, one block a row
     // one bit a lane: 1 where a row has seen a key
-    kRowHasKeysSlot = kRowsPerStep * 8 / 8 > 32 ? kRowsPerStep * 8 / 8 : 32,
-    kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32;  // one bit a lane
-constexpr uint32_t kAccumulator = 0, kScore = kAccumulator + kAccumulatorSlot,
-    kProb = kScore + 2 * kScoreSlot, kResult = kProb + kProbSlot,
-    kBlockRecords = (kResult + 2 * kResultSlot + 255) / 256 * 256,
-    kBest = kBlockRecords + kBlockRecordsSlot, kSelected = kBest + kBestSlot,
-    kBlockNumber = (kSelected + 2 * kSelectedSlot + 127) / 128 * 128,
-    kLaneBlock = kBlockNumber + kBlockNumberSlot, kLaneOffset = kLaneBlock + kLaneBlockSlot,
-    kLaneNumber = kLaneOffset + kLaneOffsetSlot, kLanes = kLaneNumber + kLaneNumberSlot,
-    kBlockScore = (kLanes + kLanesSlot + 127) / 128 * 128, kMerged = kBlockScore + kBlockScoreSlot,
-    kRowBlocks = kMerged + kMergedSlot, kWindow = kRowBlocks + kRowBlocksSlot + 256,
-    kPartial = kWindow + kWindowSlot, kBlockTerm = kPartial + 2 * kPartialSlot,
-    kRowMax = kBlockTerm + kBlockTermSlot, kRowSum = kRowMax + kRowMaxSlot,
+    kRowHasKeysSlot = kRowsPerStep * 8 / 8 > 32 ? kRowsPerStep * 8 / 8 : 32;
+constexpr uint32_t kWindow = 0, kProb = kWindow + kWindowSlot, kPartial = kProb + kProbSlot,
+    kBlockRecords = (kPartial + 2 * kPartialSlot + 255) / 256 * 256,
+    kBest = kBlockRecords + kBlockRecordsSlot, kResult = kBest + kBestSlot,
+    kBlockNumber = (kResult + 2 * kResultSlot + 127) / 128 * 128,
+    kLaneNumber = kBlockNumber + kBlockNumberSlot, kLaneOffset = kLaneNumber + kLaneNumberSlot,
+    kBlockScore = (kLaneOffset + kLaneOffsetSlot + 127) / 128 * 128,
+    kLanes = kBlockScore + kBlockScoreSlot, kSelected = kLanes + kLanesSlot,
+    kAccumulator = kSelected + kSelectedSlot + 256, kScore = kAccumulator + kAccumulatorSlot,
+    kBlockTerm = kScore + 2 * kScoreSlot, kRowBlocks = kBlockTerm + kBlockTermSlot,
+    kRowMax = kRowBlocks + kRowBlocksSlot, kRowSum = kRowMax + kRowMaxSlot,
     kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
-    kRescale = kNewMax + kNewMaxSlot, kLeavingStatistic = kRescale + kRescaleSlot,
+    kRescale = kNewMax + kNewMaxSlot, kBlockBits = kRescale + kRescaleSlot,
+    kLeavingStatistic = kBlockBits + kBlockBitsSlot,
     kRowHasKeys = kLeavingStatistic + 2 * kLeavingStatisticSlot,
-    kBlockBits = kRowHasKeys + kRowHasKeysSlot, kUbEnd = kBlockBits + kBlockBitsSlot;
+    kUbEnd = kRowHasKeys + kRowHasKeysSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
-static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
+static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");
 // L1
 constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // query rows of the task, Nz

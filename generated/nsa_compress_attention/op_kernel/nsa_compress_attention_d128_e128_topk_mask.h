@@ -14,6 +14,7 @@
  * Step t of an item, the cube running ahead:
  *   AIC  ScoreTile     tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIV  SelectAtOnce  tile t
  *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   then, over the same tiles again:
@@ -52,26 +53,25 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
 constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kTopkMaskBytesReady = 4;  // MTE2_V, topkMaskBytes: one id a slot
+constexpr int32_t kTopkMaskBytesReady = 2;  // MTE2_V, topkMaskBytes: one id a slot
+constexpr int32_t kPartialReady = 4;  // MTE2_V, partial: one id a slot
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
 constexpr int32_t kLeavingStatisticFree = 1;  // MTE3_V, leavingStatistic: one id a slot
 constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
-constexpr int32_t kSelectedFree = 5;  // MTE3_V, selected: one id a slot
+constexpr int32_t kSelectedFree = 5;  // MTE3_V, selected
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kTopkMaskBytesFree = 4;  // V_MTE2, topkMaskBytes: one id a slot
+constexpr int32_t kTopkMaskBytesFree = 2;  // V_MTE2, topkMaskBytes: one id a slot
+constexpr int32_t kPartialFree = 4;  // V_MTE2, partial: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kLeavingStatisticReady = 1;  // V_MTE3, leavingStatistic: one id a slot
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
-constexpr int32_t kSelectedReady = 5;  // V_MTE3, selected: one id a slot
+constexpr int32_t kSelectedReady = 5;  // V_MTE3, selected
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the
-// order of the stages a slot is read before it is written again.
+// the order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreAgainRingReady = 0;
 constexpr uint16_t kScoreRingReady = 1;
 constexpr uint16_t kProbRingReady = 2;
@@ -114,28 +114,27 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            accumulator_ = View<float>(ub_, kAccumulator);
+            window_ = View<float>(ub_, kWindow);
             prob_ = View<T>(ub_, kProb);
             blockRecords_ = View<float>(ub_, kBlockRecords);
             best_ = View<float>(ub_, kBest);
             blockNumber_ = View<int32_t>(ub_, kBlockNumber);
-            laneBlock_ = View<int32_t>(ub_, kLaneBlock);
-            laneOffset_ = View<int32_t>(ub_, kLaneOffset);
             laneNumber_ = View<float>(ub_, kLaneNumber);
-            lanes_ = View<float>(ub_, kLanes);
+            laneOffset_ = View<int32_t>(ub_, kLaneOffset);
             blockScore_ = View<float>(ub_, kBlockScore);
+            lanes_ = View<float>(ub_, kLanes);
+            selected_ = View<int32_t>(ub_, kSelected);
             topkMaskHalf_ = View<half>(ub_, kTopkMaskHalf);
-            merged_ = View<float>(ub_, kMerged);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            window_ = View<float>(ub_, kWindow);
+            accumulator_ = View<float>(ub_, kAccumulator);
             blockTerm_ = View<float>(ub_, kBlockTerm);
+            rowBlocks_ = View<float>(ub_, kRowBlocks);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            rowHasKeys_ = View<uint8_t>(ub_, kRowHasKeys);
             blockBits_ = View<uint8_t>(ub_, kBlockBits);
+            rowHasKeys_ = View<uint8_t>(ub_, kRowHasKeys);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -161,29 +160,34 @@ private:
         }
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
-            const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
-            const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t keyStart = batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1);
-            const int64_t valueStart = batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1);
+            const Item work = DecodeItem(item);
+            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
+            const int64_t keyStart =
+                work.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(work.batch - 1);
+            const int64_t valueStart =
+                work.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(work.batch - 1);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
+            LoadQuery(work.firstQuery, work.firstHead, work.heads, work.queries, rowFractals,
+                work.firstToken, work.tiles);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
+            for (int64_t step = 0; step < work.tiles + kPrefetch; ++step) {
+                if (step < work.tiles) {
                     const int64_t tile = step;
-                    ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile);
+                    ScoreTile(work.kvHead, work.taskRows, rowFractals, work.keyEnd, work.firstTile,
+                        keyStart, tile);
                 }
                 if (step >= kPrefetch) {
                     const int64_t tile = step - kPrefetch;
-                    WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, valueStart,
-                        tile);
+                    WeightedTile(work.kvHead, work.taskRows, rowFractals, work.keyEnd,
+                        work.firstTile, valueStart, tile);
                 }
             }
-            for (int64_t step = 0; step < tiles; ++step) {
-                const int64_t tile = step;
-                ScoreAgain(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile);
+            if (work.tiles > 1) {
+                for (int64_t step = 0; step < work.tiles; ++step) {
+                    const int64_t tile = step;
+                    ScoreAgain(work.kvHead, work.taskRows, rowFractals, work.keyEnd, work.firstTile,
+                        keyStart, tile);
+                }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         }
@@ -203,123 +207,128 @@ private:
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + slot);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kSelectedFree + slot);
         }
+        SetFlag<HardEvent::MTE3_V>(kSelectedFree);
         PrepareSelection();
         for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
-            const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
-            const int64_t rowsPerCore = CeilDiv(queries, 2) * heads;
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-            const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
+            const Item work = DecodeItem(item);
+            const int64_t rowsPerCore = CeilDiv(work.queries, 2) * work.heads;
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
+            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
+            const int64_t corePositions = rows / work.heads;
+            const int64_t totalBlocks =
+                MinOf(actualSelSeqKvlenGm_.GetValue(work.batch)
+                    - (work.batch == 0 ? 0 : actualSelSeqKvlenGm_.GetValue(work.batch - 1)),
+                    tiling_.longestBlocks);
+            StartSelection(corePositions);
             StartRows(rows);
             StartSums(rows);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
+            for (int64_t step = 0; step < work.tiles + kPrefetch; ++step) {
+                if (step < work.tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(keyEnd, firstTile, tile, rowBegin, rows);
+                    SoftmaxTile(work.heads, work.keyEnd, work.firstTile, work.tiles, tile, rowBegin,
+                        rows);
+                }
+                if (step < work.tiles) {
+                    const int64_t tile = step;
+                    SelectAtOnce(work.firstQuery, work.heads, work.firstTile, work.tiles, tile,
+                        rowBegin, corePositions, totalBlocks);
                 }
                 if (step >= kPrefetch) {
                     const int64_t tile = step - kPrefetch;
                     UpdateTile(tile, rowBegin, rows);
                 }
             }
-            WriteStatistics(firstHead, heads, firstQuery, firstToken, rowBegin, rows);
-            WriteRows(firstHead, heads, firstQuery, firstToken, rowBegin, rows);
-            const int64_t corePositions = rows / heads;
-            const int64_t totalBlocks =
-                MinOf(actualSelSeqKvlenGm_.GetValue(batch)
-                    - (batch == 0 ? 0 : actualSelSeqKvlenGm_.GetValue(batch - 1)),
-                    tiling_.longestBlocks);
-            const int64_t selectionTiles =
-                CeilDiv(MaxOf(0, tiling_.windowStep * (totalBlocks - 1) + tiling_.windowLast + 1),
-                    kTileKeys);
-            StartSelection(corePositions);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    SelectTile(heads, firstQuery, keyEnd, firstTile, tiles, tile, rowBegin, rows,
-                        corePositions, totalBlocks);
+            WriteStatistics(work.firstQuery, work.firstHead, work.heads, work.firstToken, rowBegin,
+                rows);
+            WriteRows(work.firstQuery, work.firstHead, work.heads, work.firstToken, rowBegin, rows);
+            if (work.tiles > 1) {
+                for (int64_t step = 0; step < work.tiles + kPrefetch; ++step) {
+                    if (step >= kPrefetch) {
+                        const int64_t tile = step - kPrefetch;
+                        SelectTile(work.firstQuery, work.heads, work.keyEnd, work.firstTile,
+                            work.tiles, tile, rowBegin, rows, corePositions, totalBlocks);
+                    }
                 }
             }
-            SelectRest(heads, firstQuery, tiles, rowBegin, corePositions, totalBlocks,
-                selectionTiles);
-            WriteSelection(kvHead, heads, firstQuery, firstToken, rowBegin, rows, corePositions);
+            SelectRest(work.firstQuery, work.heads, work.tiles, rowBegin, corePositions,
+                totalBlocks);
+            WriteSelection(work.firstQuery, work.kvHead, work.heads, work.firstToken, rowBegin,
+                rows, corePositions);
         }
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kSelectedFree + slot);
         }
+        WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
-        int64_t firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit;
-        int64_t firstTile, tiles;
+        int64_t firstQuery;  // first query position of the task in its batch row
+        int64_t kvHead;  // key/value head
+        int64_t batch;  // batch row
+        int64_t firstHead;  // first query head of the task
+        int64_t heads;  // query heads of the task
+        int64_t queries;  // query positions of the task
+        int64_t taskRows;  // query rows of the task
+        int64_t firstToken;  // first query of the batch row among the tokens of all
+        int64_t keyEnd;  // end of the keys of the task
+        int64_t firstTile;  // first key tile of the item
+        int64_t tiles;  // key tiles of the item
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
+        Item found;
         const int64_t split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
+        const int64_t positionsPerTask = tiling_.queriesPerTask;
         const int64_t queryTile = task % tiling_.queryTiles;
-        const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
-        const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
-        const int64_t batch = task / tiling_.queryTiles / (tiling_.headTiles * tiling_.kvHeads);
-        const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-        const int64_t heads =
-            MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
+        const int64_t headTask = task / tiling_.queryTiles;
+        found.firstQuery = queryTile * positionsPerTask;
+        const int64_t headTile = headTask % tiling_.headTiles;
+        found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
+        found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
+        found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+        found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
         const int64_t queryLength =
-            MinOf(actualSeqQlenGm_.GetValue(batch)
-                - (batch == 0 ? 0 : actualSeqQlenGm_.GetValue(batch - 1)),
+            MinOf(actualSeqQlenGm_.GetValue(found.batch)
+                - (found.batch == 0 ? 0 : actualSeqQlenGm_.GetValue(found.batch - 1)),
                 tiling_.S1);
-        const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
-        const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
-        const int64_t taskRows = heads * queries;
-        const int64_t firstToken = batch == 0 ? 0 : actualSeqQlenGm_.GetValue(batch - 1);
-        const int64_t keyEnd =
-            MinOf(actualCmpSeqKvlenGm_.GetValue(batch)
-                - (batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1)),
+        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
+        found.taskRows = found.heads * found.queries;
+        found.firstToken = found.batch == 0 ? 0 : actualSeqQlenGm_.GetValue(found.batch - 1);
+        found.keyEnd =
+            MinOf(actualCmpSeqKvlenGm_.GetValue(found.batch)
+                - (found.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(found.batch - 1)),
                 tiling_.keyCapacity);
-        const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
+        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
-        const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-        const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength,
-            firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit, firstTile,
-            tiles};
+        found.firstTile = MinOf(split * tilesPerSplit, tileTotal);
+        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        return found;
     }
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t firstHead, int64_t heads, int64_t firstQuery,
+    __aicore__ inline void LoadQuery(int64_t firstQuery, int64_t firstHead, int64_t heads,
         int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
         if (tiles > 0) {
-            if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                LoadNz(queryL1_,
-                    queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
-                        + firstHead * tiling_.queryStrideN],
-                    queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
-            } else {
-                for (int64_t position = 0; position < queries; ++position) {
-                    LoadNz(queryL1_[position * heads * kFractal],
-                        queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
-                            + firstHead * tiling_.queryStrideN],
-                        heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
-                }
-            }
+            LoadPositions(queryL1_,
+                queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
+                    + firstHead * tiling_.queryStrideN],
+                queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
+                rowFractals * kFractal);
         }
     }
 
@@ -539,11 +548,11 @@ private:
             PipeBarrier<PIPE_V>();
             Adds(blockNumber_[256], blockNumber_, int32_t(256), 256);
         }
-        Duplicate(laneBlock_, int32_t(0), kBlockLanes);
+        Duplicate(laneNumber_, float(0), kBlockLanes);
         Duplicate(laneOffset_, int32_t(0), kBlockLanes);
         PipeBarrier<PIPE_V>();
         for (int64_t position = 0; position < tiling_.positionsPerStep; ++position) {
-            Adds(laneBlock_[position * tiling_.laneBlocks], blockNumber_, int32_t(0),
+            Cast(laneNumber_[position * tiling_.laneBlocks], blockNumber_, RoundMode::CAST_RINT,
                 tiling_.laneBlocks);
             Muls(laneOffset_[position * tiling_.laneBlocks], blockNumber_,
                 int32_t(tiling_.windowStep * 4), tiling_.laneBlocks);
@@ -556,14 +565,29 @@ private:
                 laneOffset_[position * tiling_.laneBlocks], int32_t(position * (kWindowRow * 4)),
                 tiling_.laneBlocks);
         }
-        Cast(laneNumber_, laneBlock_, RoundMode::CAST_RINT, kBlockLanes);
+    }
+
+    // Clears the list of the best blocks.
+    __aicore__ inline void StartSelection(int64_t corePositions)
+    {
+        if (corePositions > 0) {
+            Duplicate(window_, float(0), kWindowLead + corePositions * kWindowRow);
+        }
+        PipeBarrier<PIPE_V>();
+        Duplicate(blockScore_, float(-__builtin_inff()), 32);
+        Duplicate(blockNumber_, int32_t(-1), 32);
+        PipeBarrier<PIPE_V>();
+        Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(), 1);
+        PipeBarrier<PIPE_V>();
+        for (int64_t position = 0; position < corePositions; ++position) {
+            DataCopy(best_[position * 32 * 2], blockRecords_, 64);
+        }
     }
 
     // Initializes the maxima and sums of the rows.
     __aicore__ inline void StartRows(int64_t rows)
     {
         if (rows > 0) {
-            PipeBarrier<PIPE_V>();
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
         }
@@ -573,14 +597,35 @@ private:
     __aicore__ inline void StartSums(int64_t rows)
     {
         if (rows > 0) {
-            PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
         }
     }
 
+    // Probabilities of an item's only tile, summed over heads.
+    __aicore__ inline void AddHeads(int64_t heads, int64_t keys, int64_t r0, int64_t chunk)
+    {
+        auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+        // score = score / rowSum, then added to the sums of its position
+        PipeBarrier<PIPE_V>();
+        Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
+        Duplicate(lanes_, float(1), kRowsPerStep * 16);
+        PipeBarrier<PIPE_V>();
+        SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
+        PipeBarrier<PIPE_V>();
+        Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * 16);
+        PipeBarrier<PIPE_V>();
+        MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+        for (int64_t row = 0; row < chunk; ++row) {
+            PipeBarrier<PIPE_V>();
+            Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
+                window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                keys);
+        }
+    }
+
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(int64_t heads, int64_t keyEnd, int64_t firstTile,
+        int64_t tiles, int64_t tile, int64_t rowBegin, int64_t rows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -658,192 +703,19 @@ private:
             StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
+            if (tiles == 1) {
+                AddHeads(heads, keys, r0, chunk);
+            }
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
+    // Blocks whose windows the tile from firstKey on completes, to the best of each position.
+    __aicore__ inline void TakeBlocks(int64_t firstQuery, int64_t heads, int64_t firstKey,
+        int64_t rowBegin, int64_t corePositions, int64_t firstBlock, int64_t endBlock)
     {
-        const int64_t slot = tile % kRing;
-        CrossCoreWaitFlag(kOutRingReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            LoadRow(partial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                chunk * kPaddedValueSize);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-            // accumulator = accumulator * rescale + partial
-            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
-                kPaddedValueSize);
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-            PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
-                chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            partialSlot_ ^= 1;
-        }
-    }
-
-    // Maxima and sums of finished rows to their results.
-    __aicore__ inline void WriteStatistics(int64_t firstHead, int64_t heads, int64_t firstQuery,
-        int64_t firstToken, int64_t rowBegin, int64_t rows)
-    {
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            {
-                auto leavingStatistic =
-                    View<float>(ub_,
-                        kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-                PipeBarrier<PIPE_V>();
-                Brcb(leavingStatistic, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-                // -inf in rows without a key
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                CompareScalar(rowHasKeys_, rowBlocks_, float(kSmallest), CMPMODE::GT,
-                    kRowsPerStep * 8);
-                PipeBarrier<PIPE_V>();
-                Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(-__builtin_inff()),
-                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerStep * 8);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
-                if (heads == 1) {
-                    const int64_t head = firstHead;
-                    const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    StoreRows(
-                        softmaxMaxOutGm_[(firstToken + queryIndex) * tiling_.softmaxMaxOutStrideS
-                        + head * tiling_.softmaxMaxOutStrideN],
-                        leavingStatistic, chunk, 8, tiling_.softmaxMaxOutStrideS, 8);
-                } else {
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        StoreRow(softmaxMaxOutGm_[(firstToken
-                            + queryIndex) * tiling_.softmaxMaxOutStrideS
-                            + head * tiling_.softmaxMaxOutStrideN],
-                            leavingStatistic[row * 8], 8);
-                    }
-                }
-                SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-                leavingStatisticSlot_ ^= 1;
-            }
-            auto leavingStatistic =
-                View<float>(ub_, kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-            Brcb(leavingStatistic, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-            // 0.0 in rows without a key
-            SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            CompareScalar(rowHasKeys_, rowBlocks_, float(kSmallest), CMPMODE::GT, kRowsPerStep * 8);
-            PipeBarrier<PIPE_V>();
-            Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(0.0f),
-                SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerStep * 8);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
-            if (heads == 1) {
-                const int64_t head = firstHead;
-                const int64_t queryIndex = firstQuery + rowBegin + r0;
-                StoreRows(softmaxSumOutGm_[(firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
-                    + head * tiling_.softmaxSumOutStrideN],
-                    leavingStatistic, chunk, 8, tiling_.softmaxSumOutStrideS, 8);
-            } else {
-                for (int64_t row = 0; row < chunk; ++row) {
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    StoreRow(
-                        softmaxSumOutGm_[(firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
-                        + head * tiling_.softmaxSumOutStrideN],
-                        leavingStatistic[row * 8], 8);
-                }
-            }
-            SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-            leavingStatisticSlot_ ^= 1;
-        }
-    }
-
-    // Rows of a finished item: normalized, to the output.
-    __aicore__ inline void WriteRows(int64_t firstHead, int64_t heads, int64_t firstQuery,
-        int64_t firstToken, int64_t rowBegin, int64_t rows)
-    {
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
-            PipeBarrier<PIPE_V>();
-            Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
-            PipeBarrier<PIPE_V>();
-            SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
-                kPaddedValueSize);
-            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            PipeBarrier<PIPE_V>();
-            Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
-                chunk * kPaddedValueSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            if (heads == 1) {
-                const int64_t head = firstHead;
-                const int64_t queryIndex = firstQuery + rowBegin + r0;
-                StoreRows(attentionOutGm_[(firstToken + queryIndex) * tiling_.attentionOutStrideS
-                    + head * tiling_.attentionOutStrideN],
-                    result, chunk, tiling_.valueDim, tiling_.attentionOutStrideS, kPaddedValueSize);
-            } else {
-                for (int64_t row = 0; row < chunk; ++row) {
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    StoreRow(attentionOutGm_[(firstToken + queryIndex) * tiling_.attentionOutStrideS
-                        + head * tiling_.attentionOutStrideN],
-                        result[row * kPaddedValueSize], tiling_.valueDim);
-                }
-            }
-            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            resultSlot_ ^= 1;
-        }
-    }
-
-    // Clears the list of the best blocks.
-    __aicore__ inline void StartSelection(int64_t corePositions)
-    {
-        if (corePositions > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(window_, float(0), MinOf(kRowsPerVector, 16) * kWindowRow);
-            Duplicate(blockScore_, float(-__builtin_inff()), 32);
-            Duplicate(blockNumber_, int32_t(-1), 32);
-            PipeBarrier<PIPE_V>();
-            Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(), 1);
-            PipeBarrier<PIPE_V>();
-            for (int64_t position = 0; position < corePositions; ++position) {
-                DataCopy(best_[position * 32 * 2], blockRecords_, 64);
-            }
-        }
-    }
-
-    // The window moves on by a tile: its last keys to the front, zeros after them.
-    __aicore__ inline void NextWindow(int64_t corePositions)
-    {
-        PipeBarrier<PIPE_V>();
-        for (int64_t position = 0; position < corePositions; ++position) {
-            DataCopy(window_[position * kWindowRow], window_[position * kWindowRow + kTileKeys],
-                kWindowBefore);
-            PipeBarrier<PIPE_V>();
-            Duplicate(window_[position * kWindowRow + kWindowBefore], float(0), kTileKeys);
-        }
-    }
-
-    // The blocks whose windows end in the tile from firstKey on, to the best of each position.
-    __aicore__ inline void TakeBlocks(int64_t heads, int64_t firstQuery, int64_t tile,
-        int64_t firstKey, int64_t rowBegin, int64_t corePositions, int64_t totalBlocks)
-    {
-        const int64_t firstBlock =
-            tile == 0 ? 0 : CeilDiv(firstKey - tiling_.windowLast, tiling_.windowStep);
-        const int64_t endBlock =
-            MinOf(totalBlocks,
-                CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast), tiling_.windowStep));
         const int64_t newBlocks = endBlock - firstBlock;
         if (newBlocks > 0) {
             for (int64_t position0 = 0;
@@ -859,7 +731,7 @@ private:
                     Gather(blockTerm_, window_[position0 * kWindowRow],
                         laneOffset_.ReinterpretCast<uint32_t>(),
                         static_cast<uint32_t>((tiling_.windowStep * firstBlock
-                            + tiling_.windowLast - firstKey - term + kWindowBefore) * 4),
+                            + tiling_.windowLast - firstKey - term + kWindowLead) * 4),
                         usedLanes);
                     PipeBarrier<PIPE_V>();
                     Muls(blockTerm_, blockTerm_,
@@ -902,7 +774,9 @@ private:
                 PipeBarrier<PIPE_V>();
                 Select(blockScore_, blockBits_, blockScore_, float(-__builtin_inff()),
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
-                Adds(blockNumber_, laneBlock_, int32_t(firstBlock), usedLanes);
+                Adds(blockTerm_, laneNumber_, float(firstBlock), usedLanes);
+                PipeBarrier<PIPE_V>();
+                Cast(blockNumber_, blockTerm_, RoundMode::CAST_RINT, usedLanes);
                 PipeBarrier<PIPE_V>();
                 Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(),
                     CeilDiv(usedLanes, 32));
@@ -917,7 +791,7 @@ private:
                                         MinOf(32, MaxOf(0, (groups - part - 1) * 32))),
                                     static_cast<uint16_t>(
                                         MinOf(32, MaxOf(0, (groups - part - 2) * 32)))};
-                            MrgSort(merged_,
+                            MrgSort(blockTerm_,
                                 MrgSortSrcList<float>(best_[(position0 + position) * 32 * 2],
                                     blockRecords_[(position * tiling_.laneBlocks + part * 32) * 2],
                                     blockRecords_[(position * tiling_.laneBlocks
@@ -927,15 +801,190 @@ private:
                                 MrgSort4Info(sizes, false, 15, 1));
                         }
                         PipeBarrier<PIPE_V>();
-                        DataCopy(best_[(position0 + position) * 32 * 2], merged_, 64);
+                        DataCopy(best_[(position0 + position) * 32 * 2], blockTerm_, 64);
                     }
                 }
             }
         }
     }
 
+    // The blocks of an item's only tile, from the sums that its softmax left.
+    __aicore__ inline void SelectAtOnce(int64_t firstQuery, int64_t heads, int64_t firstTile,
+        int64_t tiles, int64_t tile, int64_t rowBegin, int64_t corePositions, int64_t totalBlocks)
+    {
+        if (tiles == 1) {
+            const int64_t firstKey = (firstTile + tile) * kTileKeys;
+            const int64_t firstBlock =
+                tile == 0
+                    ? 0
+                    : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
+            const int64_t endBlock =
+                MinOf(totalBlocks,
+                    tile + 1 == tiles
+                        ? MaxOf(MinOf(firstBlock
+                            + tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys,
+                                tiling_.windowStep)),
+                            CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
+                                tiling_.windowStep))
+                        : CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
+                            tiling_.windowStep));
+            TakeBlocks(firstQuery, heads, firstKey, rowBegin, corePositions, firstBlock, endBlock);
+        }
+    }
+
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
+    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
+    {
+        const int64_t slot = tile % kRing;
+        CrossCoreWaitFlag(kOutRingReady);
+        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            LoadRow(partial,
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
+                chunk * kPaddedValueSize);
+            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            // accumulator = accumulator * rescale + partial
+            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
+            PipeBarrier<PIPE_V>();
+            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                kPaddedValueSize);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            PipeBarrier<PIPE_V>();
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
+                chunk * kPaddedValueSize);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            partialSlot_ ^= 1;
+        }
+    }
+
+    // Maxima and sums of finished rows to their results.
+    __aicore__ inline void WriteStatistics(int64_t firstQuery, int64_t firstHead, int64_t heads,
+        int64_t firstToken, int64_t rowBegin, int64_t rows)
+    {
+        // rows are stored by runs: the positions of a single head, or the heads of each
+        const int64_t runLength = heads == 1 ? rowBegin + rows : heads;
+        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            {
+                auto leavingStatistic =
+                    View<float>(ub_,
+                        kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
+                WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
+                PipeBarrier<PIPE_V>();
+                Brcb(leavingStatistic, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                // -inf in rows without a key
+                Brcb(rowBlocks_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                PipeBarrier<PIPE_V>();
+                CompareScalar(rowHasKeys_, rowBlocks_, float(kSmallest), CMPMODE::GT,
+                    kRowsPerStep * 8);
+                PipeBarrier<PIPE_V>();
+                Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(-__builtin_inff()),
+                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerStep * 8);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                    StoreRows(
+                        softmaxMaxOutGm_[(firstToken + queryIndex) * tiling_.softmaxMaxOutStrideS
+                        + head * tiling_.softmaxMaxOutStrideN],
+                        leavingStatistic[row * 8], runRows, 8,
+                        heads == 1 ? tiling_.softmaxMaxOutStrideS : tiling_.softmaxMaxOutStrideN,
+                        8);
+                }
+                SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
+                leavingStatisticSlot_ ^= 1;
+            }
+            auto leavingStatistic =
+                View<float>(ub_, kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
+            WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
+            Brcb(leavingStatistic, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+            // 0.0 in rows without a key
+            Brcb(rowBlocks_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            CompareScalar(rowHasKeys_, rowBlocks_, float(kSmallest), CMPMODE::GT, kRowsPerStep * 8);
+            PipeBarrier<PIPE_V>();
+            Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(0.0f),
+                SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerStep * 8);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
+            for (int64_t run = (rowBegin + r0) / runLength;
+                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                 ++run) {
+                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                StoreRows(softmaxSumOutGm_[(firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
+                    + head * tiling_.softmaxSumOutStrideN],
+                    leavingStatistic[row * 8], runRows, 8,
+                    heads == 1 ? tiling_.softmaxSumOutStrideS : tiling_.softmaxSumOutStrideN, 8);
+            }
+            SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
+            leavingStatisticSlot_ ^= 1;
+        }
+    }
+
+    // Rows of a finished item: normalized, to the output.
+    __aicore__ inline void WriteRows(int64_t firstQuery, int64_t firstHead, int64_t heads,
+        int64_t firstToken, int64_t rowBegin, int64_t rows)
+    {
+        // rows are stored by runs: the positions of a single head, or the heads of each
+        const int64_t runLength = heads == 1 ? rowBegin + rows : heads;
+        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
+            PipeBarrier<PIPE_V>();
+            Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
+            PipeBarrier<PIPE_V>();
+            SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
+            PipeBarrier<PIPE_V>();
+            DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                kPaddedValueSize);
+            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            PipeBarrier<PIPE_V>();
+            Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                chunk * kPaddedValueSize);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            for (int64_t run = (rowBegin + r0) / runLength;
+                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                 ++run) {
+                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                StoreRows(attentionOutGm_[(firstToken + queryIndex) * tiling_.attentionOutStrideS
+                    + head * tiling_.attentionOutStrideN],
+                    result[row * kPaddedValueSize], runRows, tiling_.valueDim,
+                    heads == 1 ? tiling_.attentionOutStrideS : tiling_.attentionOutStrideN,
+                    kPaddedValueSize);
+            }
+            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            resultSlot_ ^= 1;
+        }
+    }
+
+    // The window moves on by a tile: its last keys to the front, zeros after them.
+    __aicore__ inline void NextWindow(int64_t corePositions)
+    {
+        PipeBarrier<PIPE_V>();
+        for (int64_t position = 0; position < corePositions; ++position) {
+            DataCopy(window_[position * kWindowRow + kWindowLead - kWindowBefore],
+                window_[position * kWindowRow + kWindowLead + kTileKeys - kWindowBefore],
+                kWindowBefore);
+            PipeBarrier<PIPE_V>();
+            Duplicate(window_[position * kWindowRow + kWindowLead], float(0), kTileKeys);
+        }
+    }
+
     // Probabilities of one tile, summed over heads; then takes the blocks that the tile completes.
-    __aicore__ inline void SelectTile(int64_t heads, int64_t firstQuery, int64_t keyEnd,
+    __aicore__ inline void SelectTile(int64_t firstQuery, int64_t heads, int64_t keyEnd,
         int64_t firstTile, int64_t tiles, int64_t tile, int64_t rowBegin, int64_t rows,
         int64_t corePositions, int64_t totalBlocks)
     {
@@ -980,14 +1029,19 @@ private:
                 }
             }
             // score = score / rowSum, then added to the sums of its position
+            Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
+            Duplicate(lanes_, float(1), kRowsPerStep * 16);
+            PipeBarrier<PIPE_V>();
             SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            DivRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+            Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * 16);
+            PipeBarrier<PIPE_V>();
+            MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             for (int64_t row = 0; row < chunk; ++row) {
                 PipeBarrier<PIPE_V>();
-                Add(window_[(r0 + row) / heads * kWindowRow + kWindowBefore],
-                    window_[(r0 + row) / heads * kWindowRow + kWindowBefore],
-                    score[row * kTileKeys], keys);
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
+                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                    keys);
             }
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
@@ -995,41 +1049,76 @@ private:
         if (tile + kRing < tiles) {
             CrossCoreSetFlag<2, PIPE_MTE2>(kScoreAgainRingFree);
         }
-        TakeBlocks(heads, firstQuery, tile, firstKey, rowBegin, corePositions, totalBlocks);
+        const int64_t firstBlock =
+            tile == 0 ? 0 : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
+        const int64_t endBlock =
+            MinOf(totalBlocks,
+                tile + 1 == tiles
+                    ? MaxOf(MinOf(firstBlock
+                        + tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys, tiling_.windowStep)),
+                        CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
+                            tiling_.windowStep))
+                    : CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
+                        tiling_.windowStep));
+        TakeBlocks(firstQuery, heads, firstKey, rowBegin, corePositions, firstBlock, endBlock);
     }
 
-    // Blocks whose windows end after the last tile, as if tiles without keys followed.
-    __aicore__ inline void SelectRest(int64_t heads, int64_t firstQuery, int64_t tiles,
-        int64_t rowBegin, int64_t corePositions, int64_t totalBlocks, int64_t selectionTiles)
+    // Blocks whose windows end further after the last tile, as if tiles without keys followed.
+    __aicore__ inline void SelectRest(int64_t firstQuery, int64_t heads, int64_t tiles,
+        int64_t rowBegin, int64_t corePositions, int64_t totalBlocks)
     {
         if (corePositions > 0) {
+            const int64_t completedBlocks =
+                tiles > 0
+                    ? MaxOf(MinOf((tiles > 1
+                        ? CeilDiv(MaxOf(0, tiles * kTileKeys - kTileKeys - tiling_.windowLast),
+                            tiling_.windowStep)
+                        : 0)
+                        + tiling_.tileBlocks, CeilDiv(tiles * kTileKeys, tiling_.windowStep)),
+                        CeilDiv(MaxOf(0, tiles * kTileKeys - tiling_.windowLast),
+                            tiling_.windowStep))
+                    : 0;
+            const int64_t selectionTiles =
+                completedBlocks < totalBlocks
+                    ? CeilDiv(
+                        MaxOf(1, tiling_.windowStep * (totalBlocks - 1) + tiling_.windowLast + 1),
+                        kTileKeys)
+                    : tiles;
             for (int64_t tile = tiles; tile < selectionTiles; ++tile) {
                 NextWindow(corePositions);
                 const int64_t firstKey = tile * kTileKeys;
-                TakeBlocks(heads, firstQuery, tile, firstKey, rowBegin, corePositions, totalBlocks);
+                const int64_t firstBlock =
+                    tile == tiles
+                        ? completedBlocks
+                        : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
+                const int64_t endBlock =
+                    MinOf(totalBlocks,
+                        CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
+                            tiling_.windowStep));
+                TakeBlocks(firstQuery, heads, firstKey, rowBegin, corePositions, firstBlock,
+                    endBlock);
             }
         }
     }
 
     // Numbers of the best blocks of each position to the result.
-    __aicore__ inline void WriteSelection(int64_t kvHead, int64_t heads, int64_t firstQuery,
+    __aicore__ inline void WriteSelection(int64_t firstQuery, int64_t kvHead, int64_t heads,
         int64_t firstToken, int64_t rowBegin, int64_t rows, int64_t corePositions)
     {
+        PipeBarrier<PIPE_V>();
         for (int64_t r0 = 0; r0 < rows; r0 += kBlockLanes / 32 * heads) {
             const int64_t position0 = r0 / heads;
             const int64_t stepPositions = MinOf(kBlockLanes / 32, corePositions - position0);
-            auto selected = View<int32_t>(ub_, kSelected + selectedSlot_ * kSelectedSlot);
-            WaitFlag<HardEvent::MTE3_V>(kSelectedFree + selectedSlot_);
-            PipeBarrier<PIPE_V>();
-            Extract(blockScore_, selected.template ReinterpretCast<uint32_t>(),
-                best_[position0 * 32 * 2], CeilDiv(stepPositions * 32, 32));
-            SetAndWaitFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
+            WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
+            Extract(blockScore_, selected_.ReinterpretCast<uint32_t>(), best_[position0 * 32 * 2],
+                CeilDiv(stepPositions * 32, 32));
+            SetAndWaitFlag<HardEvent::V_MTE3>(kSelectedReady);
             StoreRows(topkIndicesOutGm_[(firstToken + firstQuery + rowBegin / heads
                 + position0) * tiling_.topkIndicesOutStrideS
                 + kvHead * tiling_.topkIndicesOutStrideK],
-                selected, stepPositions, tiling_.selectionCount, tiling_.topkIndicesOutStrideS, 32);
-            SetFlag<HardEvent::MTE3_V>(kSelectedFree + selectedSlot_);
-            selectedSlot_ ^= 1;
+                selected_, stepPositions, tiling_.selectionCount, tiling_.topkIndicesOutStrideS,
+                32);
+            SetFlag<HardEvent::MTE3_V>(kSelectedFree);
         }
     }
 
@@ -1037,8 +1126,8 @@ private:
 
     // Next slot of each lifetime
     uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, leavingStatisticSlot_ = 0;
-    uint32_t resultSlot_ = 0, topkMaskBytesSlot_ = 0, selectedSlot_ = 0;
+    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, topkMaskBytesSlot_ = 0, partialSlot_ = 0;
+    uint32_t leavingStatisticSlot_ = 0, resultSlot_ = 0;
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -1058,12 +1147,11 @@ private:
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
-    LocalTensor<int32_t> blockNumber_, laneBlock_, laneOffset_;
-    LocalTensor<float> laneNumber_, rowMax_, rowSum_, accumulator_, lanes_, rowBlocks_, tileStat_;
-    LocalTensor<float> newMax_, rescale_, window_, blockScore_, blockRecords_, best_, blockTerm_;
-    LocalTensor<float> merged_;
+    LocalTensor<int32_t> blockNumber_, laneOffset_, selected_;
+    LocalTensor<float> laneNumber_, window_, blockScore_, blockRecords_, best_, rowMax_, rowSum_;
+    LocalTensor<float> accumulator_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_, blockTerm_;
     LocalTensor<T> prob_;
-    LocalTensor<uint8_t> rowHasKeys_, blockBits_;
+    LocalTensor<uint8_t> blockBits_, rowHasKeys_;
     LocalTensor<half> topkMaskHalf_;
     LocalTensor<T> queryL1_;
 };

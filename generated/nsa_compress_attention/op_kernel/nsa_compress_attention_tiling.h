@@ -36,12 +36,12 @@ struct NsaCompressAttentionTiling {
     int64_t valueDim;  // true head size of values
     int64_t attentionOutStrideS;  // elements between neighbours of attention_out along S
     int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
-    int64_t longestBlocks;  // blocks of the longest batch row
-    int64_t windowStep;  // keys from a block's window to the next
-    int64_t windowLast;  // last key of the first window
     int64_t headDim;  // true head size
     int64_t keyStrideU;  // elements between neighbours of key along U
     int64_t keyStrideK;  // elements between neighbours of key along K
+    int64_t windowLast;  // last key of the first window
+    int64_t windowStep;  // keys from a block's window to the next
+    int64_t tileBlocks;  // blocks that a tile completes, at most
     int64_t positionsPerStep;  // positions whose blocks are sorted at once
     int64_t laneBlocks;  // lanes for the blocks of a position that a tile completes
     int64_t windowCount1;  // factor of a window's terms
@@ -49,6 +49,7 @@ struct NsaCompressAttentionTiling {
     int64_t selectionCount;  // blocks that are selected
     int64_t topkIndicesOutStrideS;  // elements between neighbours of topk_indices_out along S
     int64_t topkIndicesOutStrideK;  // elements between neighbours of topk_indices_out along K
+    int64_t longestBlocks;  // blocks of the longest batch row
     int64_t valueStrideU;  // elements between neighbours of value along U
     int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t S1;  // query positions of the longest batch row

@@ -40,16 +40,15 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     static_cast<void>(call);
     Problem problem;
     problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
-    problem.headSize = sizes.D;
+    problem.D = sizes.D;
     problem.N = sizes.N;
     problem.headNum = call.headNum;
     problem.B = sizes.B;
-    problem.cores = cores;
     problem.S1 = sizes.S1;
+    problem.cores = cores;
     problem.BS = sizes.BS;
     problem.S2 = sizes.S2;
     problem.qkScale = static_cast<float>(call.qkScale);
-    problem.D = sizes.D;
     return problem;
 }
 

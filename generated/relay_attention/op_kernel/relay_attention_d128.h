@@ -9,19 +9,25 @@
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Step t of an item, the cube running ahead:
+ * Step t, the cube running ahead:
  *   over key:
- *   AIC  ScoreTile     tile t              sets kScoreRingKeyReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyReady, sets kProbRingKeyReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyReady, sets kOutRingKeyReady
- *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingKeyReady
+ *   AIV  StartRows         tile t
+ *   AIC  ScoreTile         tile t              sets kScoreRingKeyReady
+ *   AIV  SoftmaxTile       tile t              waits for kScoreRingKeyReady, sets kProbRingKeyReady
+ *   AIC  WeightedTile      tile t - kPrefetch  waits for kProbRingKeyReady, sets kOutRingKeyReady
+ *   AIV  StartSums         tile t - kPrefetch
+ *   AIV  UpdateTile        tile t - kPrefetch  waits for kOutRingKeyReady
+ *   AIV  WriteRowsKey      tile t - kPrefetch
  *   over keyShare:
- *   AIC  ScoreTile     tile t              sets kScoreRingKeyShareReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingKeyShareReady, sets
+ *   AIV  StartRows         tile t
+ *   AIC  ScoreTile         tile t              sets kScoreRingKeyShareReady
+ *   AIV  SoftmaxTile       tile t              waits for kScoreRingKeyShareReady, sets
  *   kProbRingKeyShareReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingKeyShareReady, sets
+ *   AIC  WeightedTile      tile t - kPrefetch  waits for kProbRingKeyShareReady, sets
  *   kOutRingKeyShareReady
- *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingKeyShareReady
+ *   AIV  StartSums         tile t - kPrefetch
+ *   AIV  UpdateTile        tile t - kPrefetch  waits for kOutRingKeyShareReady
+ *   AIV  WriteRowsKeyShare tile t - kPrefetch
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -48,33 +54,37 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
+constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
-constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
-constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kProbL1Free = 2;  // MTE1_MTE2, probL1: one id a slot
+constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1: one id a slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kProbL1Ready = 4;  // MTE2_MTE1, probL1: one id a slot
+constexpr int32_t kProbRingKeyReadyMTE2Done = 0;  // MTE2_MTE3
+constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial: one id a slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id a slot
+constexpr int32_t kProbRingKeyReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
-constexpr int32_t kLeavingMaxFree = 1;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
-constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
+constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial: one id a slot
+constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum: one id a slot
+constexpr int32_t kResultFree = 5;  // MTE3_V, result: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
-constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
-constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
+constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id a slot
+constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
+constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
-// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
-constexpr int32_t kLeavingMaxReady = 1;
+constexpr int32_t kLeavingMaxReady = 1;  // V_MTE3, leavingMax, leavingSum, partial: one id a slot
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the
-// order of the stages a slot is read before it is written again.
+// the order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingKeyReady = 0;
 constexpr uint16_t kProbRingKeyReady = 1;
 constexpr uint16_t kOutRingKeyReady = 2;
@@ -127,23 +137,22 @@ public:
             workspace + tiling_.outRingKeyShareOffset + blockIndex_ * tiling_.outRingKeySharePart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<T>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
-            lanes_ = View<float>(ub_, kLanes);
             prob_ = View<T>(ub_, kProb);
+            lanes_ = View<float>(ub_, kLanes);
+            rowMax_ = View<float>(ub_, kRowMax);
+            rowSum_ = View<float>(ub_, kRowSum);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             mergedRescale_ = View<float>(ub_, kMergedRescale);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
+            rescale_ = View<float>(ub_, kRescale);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
-            rescale_ = View<float>(ub_, kRescale);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -162,17 +171,20 @@ private:
         const StageOperands keyOperands = KeyOperands();
         const StageOperands keyShareOperands = KeyShareOperands();
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        for (int64_t item = blockIndex_; item < tiling_.itemsKey; item += blockCount_) {
-            const int64_t split = item / tiling_.tasksKey;
-            const int64_t task = item % tiling_.tasksKey;
+        const int64_t turnsEndKey =
+            blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
+        for (int64_t item = blockIndex_; item < turnsEndKey; item += blockCount_) {
+            const int64_t work = MinOf(item, tiling_.itemsKey - 1);
+            const int64_t split = work / tiling_.tasksKey;
+            const int64_t task = work % tiling_.tasksKey;
             const int64_t headTile = task % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -190,27 +202,41 @@ private:
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            keyGm_.SetGlobalBuffer(keyList_.GetDataPtr<T>(static_cast<uint32_t>(batch)));
-            valueGm_.SetGlobalBuffer(valueList_.GetDataPtr<T>(static_cast<uint32_t>(batch)));
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQueryKey(batch, firstHead, heads, rowFractals);
-            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    ScoreTile(keyOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile, tile);
+            const int64_t steps = item >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
+            const int64_t keyEntry = batch;
+            const int64_t valueEntry = batch;
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            LoadQueryKey(item, batch, firstHead, heads, rowFractals, tiles);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegunKey_++ % kRing;
+                cubeStepsKey_[slot] = {tile, tiles, item, firstTile, keyEnd, valueEntry, kvHead,
+                    taskRows, slot};
+                if (tile < tiles && item < tiling_.itemsKey) {
+                    ScoreTile(keyOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
+                        keyEntry, tile, slot);
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    WeightedTile(keyOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
-                        tile);
+                if (stepsBegunKey_ > kPrefetch) {
+                    const CubeStepKey &earlier =
+                        cubeStepsKey_[(stepsBegunKey_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.itemsKey) {
+                        WeightedTile(keyOperands, earlier.kvHead, earlier.taskRows, earlier.keyEnd,
+                            earlier.firstTile, earlier.valueEntry, earlier.tile, earlier.slot);
+                    }
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
         }
-        for (int64_t item = blockIndex_; item < tiling_.itemsKeyShare; item += blockCount_) {
-            const int64_t split = item / tiling_.tasksKeyShare;
-            const int64_t task = item % tiling_.tasksKeyShare;
+        const int64_t firstItemKeyShare =
+            (blockIndex_ + blockCount_ - tiling_.itemsKey % blockCount_) % blockCount_;
+        const int64_t turnsEndKeyShare =
+            firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
+        for (int64_t item = firstItemKeyShare; item < turnsEndKeyShare; item += blockCount_) {
+            const int64_t work = MinOf(item, tiling_.itemsKeyShare - 1);
+            const int64_t split = work / tiling_.tasksKeyShare;
+            const int64_t task = work % tiling_.tasksKeyShare;
+            const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
             const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.memberTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -221,15 +247,15 @@ private:
                 MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
             int64_t found = 0;
             int64_t candidatesToSkip = memberTile * tiling_.membersPerTask;
-            for (int64_t candidate = 0; candidate < tiling_.batchRows && found < 128; ++candidate) {
+            for (int64_t candidate = 0; candidate < tiling_.batchRows && found < 256; ++candidate) {
                 if (kvShareMapGm_.GetValue(candidate) == listEntry && candidatesToSkip-- <= 0) {
-                    memberRows_[found++] = candidate;
+                    memberRows_[memberPlace + found++] = candidate;
                 }
             }
             const int64_t members = MinOf(found, tiling_.membersPerTask);
             const int64_t taskRows = heads * members;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t batch = members > 0 ? memberRows_[0] : 0;
+            const int64_t batch = members > 0 ? memberRows_[memberPlace] : 0;
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
                 kvShareMapOfBatch < 0
@@ -240,36 +266,45 @@ private:
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            keyShareGm_.SetGlobalBuffer(
-                keyShareList_.GetDataPtr<T>(static_cast<uint32_t>(listEntry)));
-            valueShareGm_.SetGlobalBuffer(
-                valueShareList_.GetDataPtr<T>(static_cast<uint32_t>(listEntry)));
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQueryKeyShare(firstHead, heads, rowFractals, tiles, members);
-            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
+            const int64_t steps =
+                item >= tiling_.itemsKeyShare ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
+            const int64_t keyEntry = listEntry;
+            const int64_t valueEntry = listEntry;
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            LoadQueryKeyShare(item, firstHead, heads, rowFractals, tiles, memberPlace, members);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegunKeyShare_++ % kRing;
+                itemsBegunKeyShare_ += tile == 0;
+                const int64_t itemSlot = itemsBegunKeyShare_ % kRing;
+                cubeStepsKeyShare_[slot] = {tile, tiles, item, firstTile, keyEnd, valueEntry,
+                    kvHead, taskRows, slot};
+                if (tile < tiles && item < tiling_.itemsKeyShare) {
                     ScoreTile(keyShareOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
-                        tile);
+                        keyEntry, tile, slot);
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    WeightedTile(keyShareOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
-                        tile);
+                if (stepsBegunKeyShare_ > kPrefetch) {
+                    const CubeStepKeyShare &earlier =
+                        cubeStepsKeyShare_[(stepsBegunKeyShare_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.itemsKeyShare) {
+                        WeightedTile(keyShareOperands, earlier.kvHead, earlier.taskRows,
+                            earlier.keyEnd, earlier.firstTile, earlier.valueEntry, earlier.tile,
+                            earlier.slot);
+                    }
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
     }
 
     __aicore__ inline void RunVector()
@@ -279,14 +314,17 @@ private:
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
+            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
-        for (int64_t item = blockIndex_; item < tiling_.itemsKey; item += blockCount_) {
-            const int64_t split = item / tiling_.tasksKey;
-            const int64_t task = item % tiling_.tasksKey;
+        const int64_t turnsEndKey =
+            blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
+        for (int64_t item = blockIndex_; item < turnsEndKey; item += blockCount_) {
+            const int64_t work = MinOf(item, tiling_.itemsKey - 1);
+            const int64_t split = work / tiling_.tasksKey;
+            const int64_t task = work % tiling_.tasksKey;
             const int64_t headTile = task % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -303,26 +341,48 @@ private:
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
+            const int64_t steps = item >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            StartRows(rows);
-            StartSums(rows);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    SoftmaxTile(keyOperands, keyEnd, firstTile, tile, rowBegin, rows);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegunKey_++ % kRing;
+                itemsBegunKey_ += tile == 0;
+                const int64_t itemSlot = itemsBegunKey_ % kRing;
+                vectorStepsKey_[slot] = {tile, rows, tiles, item, slot, rowBegin, steps, firstHead,
+                    itemSlot, split, batch};
+                if (tile == 0) {
+                    StartRows(itemSlot, rows);
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    UpdateTile(keyOperands, tile, rowBegin, rows);
+                if (tile < tiles && item < tiling_.itemsKey) {
+                    SoftmaxTile(keyOperands, keyEnd, firstTile, tile, slot, itemSlot, rowBegin,
+                        rows);
+                }
+                if (stepsBegunKey_ > kPrefetch) {
+                    const VectorStepKey &earlier =
+                        vectorStepsKey_[(stepsBegunKey_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
+                    }
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.itemsKey) {
+                        UpdateTile(keyOperands, earlier.slot, earlier.rowBegin, earlier.rows);
+                    }
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRowsKey(earlier.split, earlier.batch, earlier.firstHead,
+                            earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                    }
                 }
             }
-            WriteRowsKey(split, batch, firstHead, rowBegin, rows);
         }
-        for (int64_t item = blockIndex_; item < tiling_.itemsKeyShare; item += blockCount_) {
-            const int64_t split = item / tiling_.tasksKeyShare;
-            const int64_t task = item % tiling_.tasksKeyShare;
+        const int64_t firstItemKeyShare =
+            (blockIndex_ + blockCount_ - tiling_.itemsKey % blockCount_) % blockCount_;
+        const int64_t turnsEndKeyShare =
+            firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
+        for (int64_t item = firstItemKeyShare; item < turnsEndKeyShare; item += blockCount_) {
+            const int64_t work = MinOf(item, tiling_.itemsKeyShare - 1);
+            const int64_t split = work / tiling_.tasksKeyShare;
+            const int64_t task = work % tiling_.tasksKeyShare;
+            const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
             const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.memberTiles / tiling_.headTiles % tiling_.kvHeads;
@@ -333,14 +393,14 @@ private:
                 MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
             int64_t found = 0;
             int64_t candidatesToSkip = memberTile * tiling_.membersPerTask;
-            for (int64_t candidate = 0; candidate < tiling_.batchRows && found < 128; ++candidate) {
+            for (int64_t candidate = 0; candidate < tiling_.batchRows && found < 256; ++candidate) {
                 if (kvShareMapGm_.GetValue(candidate) == listEntry && candidatesToSkip-- <= 0) {
-                    memberRows_[found++] = candidate;
+                    memberRows_[memberPlace + found++] = candidate;
                 }
             }
             const int64_t members = MinOf(found, tiling_.membersPerTask);
             const int64_t taskRows = heads * members;
-            const int64_t batch = members > 0 ? memberRows_[0] : 0;
+            const int64_t batch = members > 0 ? memberRows_[memberPlace] : 0;
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
                 kvShareMapOfBatch < 0
@@ -351,41 +411,60 @@ private:
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
+            const int64_t steps =
+                item >= tiling_.itemsKeyShare ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            StartRows(rows);
-            StartSums(rows);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    SoftmaxTile(keyShareOperands, keyEnd, firstTile, tile, rowBegin, rows);
+            for (int64_t tile = 0; tile < steps; ++tile) {
+                const int64_t slot = stepsBegunKeyShare_++ % kRing;
+                itemsBegunKeyShare_ += tile == 0;
+                const int64_t itemSlot = itemsBegunKeyShare_ % kRing;
+                vectorStepsKeyShare_[slot] = {tile, rows, tiles, item, slot, rowBegin, steps,
+                    itemSlot, heads, firstHead, memberPlace, split};
+                if (tile == 0) {
+                    StartRows(itemSlot, rows);
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    UpdateTile(keyShareOperands, tile, rowBegin, rows);
+                if (tile < tiles && item < tiling_.itemsKeyShare) {
+                    SoftmaxTile(keyShareOperands, keyEnd, firstTile, tile, slot, itemSlot, rowBegin,
+                        rows);
+                }
+                if (stepsBegunKeyShare_ > kPrefetch) {
+                    const VectorStepKeyShare &earlier =
+                        vectorStepsKeyShare_[(stepsBegunKeyShare_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
+                    }
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.itemsKeyShare) {
+                        UpdateTile(keyShareOperands, earlier.slot, earlier.rowBegin, earlier.rows);
+                    }
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRowsKeyShare(earlier.split, earlier.firstHead, earlier.heads,
+                            earlier.itemSlot, earlier.memberPlace, earlier.rowBegin, earlier.rows);
+                    }
                 }
             }
-            WriteRowsKeyShare(split, firstHead, heads, rowBegin, rows);
         }
         MergePartials();
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
+            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
     }
 
     // What the functions that stages of several attentions share take from each.
     struct StageOperands {
-        const GlobalTensor<T> &keyGm;
+        GlobalTensor<T> &keyGm;
         const GlobalTensor<float> &scoreRingGm;  // ring of score tiles, cube to vector
+        GlobalTensor<T> &valueGm;
         const GlobalTensor<T> &probRingGm;  // ring of probability tiles, vector to cube
-        const GlobalTensor<T> &valueGm;
         const GlobalTensor<float> &outRingGm;  // ring of weighted sums, cube to vector
+        ListTensorDesc &keyList;
+        ListTensorDesc &valueList;
         int64_t keyStrideK;  // elements between neighbours of key along K
         int64_t keyStrideT;  // elements between neighbours of key along T
         int64_t rowsPerTask;  // query rows of a task, at most
@@ -400,8 +479,8 @@ private:
     __aicore__ inline StageOperands KeyOperands()
     {
         return {
-            keyGm_, scoreRingKeyGm_, probRingKeyGm_, valueGm_, outRingKeyGm_,
-            tiling_.keyStrideK, tiling_.keyStrideT, tiling_.rowsPerTaskKey,
+            keyGm_, scoreRingKeyGm_, valueGm_, probRingKeyGm_, outRingKeyGm_, keyList_,
+            valueList_, tiling_.keyStrideK, tiling_.keyStrideT, tiling_.rowsPerTaskKey,
             tiling_.valueStrideK, tiling_.valueStrideT, kScoreRingKeyReady,
             kProbRingKeyReady, kOutRingKeyReady
         };
@@ -411,9 +490,9 @@ private:
     __aicore__ inline StageOperands KeyShareOperands()
     {
         return {
-            keyShareGm_, scoreRingKeyShareGm_, probRingKeyShareGm_, valueShareGm_,
-            outRingKeyShareGm_, tiling_.keyShareStrideK, tiling_.keyShareStrideU,
-            tiling_.rowsPerTaskKeyShare, tiling_.valueShareStrideK,
+            keyShareGm_, scoreRingKeyShareGm_, valueShareGm_, probRingKeyShareGm_,
+            outRingKeyShareGm_, keyShareList_, valueShareList_, tiling_.keyShareStrideK,
+            tiling_.keyShareStrideU, tiling_.rowsPerTaskKeyShare, tiling_.valueShareStrideK,
             tiling_.valueShareStrideU, kScoreRingKeyShareReady, kProbRingKeyShareReady,
             kOutRingKeyShareReady
         };
@@ -421,143 +500,164 @@ private:
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryKey(int64_t batch, int64_t firstHead, int64_t heads,
-        int64_t rowFractals)
+    __aicore__ inline void LoadQueryKey(int64_t item, int64_t batch, int64_t firstHead,
+        int64_t heads, int64_t rowFractals, int64_t tiles)
     {
-        LoadNz(queryL1_, queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN],
-            heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        if (tiles > 0 && item < tiling_.itemsKey) {
+            LoadNz(queryL1,
+                queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN], heads,
+                tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
+        }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const StageOperands &operands, int64_t kvHead,
-        int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
+        int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t keyEntry,
+        int64_t tile, int64_t slot)
     {
-        const int64_t slot = tile % kRing;
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        operands.keyGm.SetGlobalBuffer(
+            operands.keyList.template GetDataPtr<T>(static_cast<uint32_t>(keyEntry)));
         const int64_t keyTile = kvHead * operands.keyStrideK + firstKey * operands.keyStrideT;
-        {
-            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            LoadLeft(leftL0, queryL1_, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
-                rowFractals);
-            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-                const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                {
-                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    LoadNzOfAnyPitch(keyL1, operands.keyGm[keyTile + n0 * operands.keyStrideT],
-                        cols, tiling_.headDim, operands.keyStrideT, RoundUp(cols, kFractal));
-                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+            const int64_t cols = MinOf(kBaseN, keys - n0);
+            auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+            // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+            LoadNzOfAnyPitch(keyL1, operands.keyGm[keyTile + n0 * operands.keyStrideT], cols,
+                tiling_.headDim, operands.keyStrideT, RoundUp(cols, kFractal));
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+            {
+                auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                LoadFractals(rightL0, keyL1,
+                    CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
+                    const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
+                    const int64_t bandFractals = CeilDiv(bandRows, kFractal);
+                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)], bandFractals,
+                        CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
+                    SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
-                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadFractals(rightL0, keyL1,
-                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
-                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        auto productL0 =
+                            View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                        WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                            MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
-                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
+                        SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                        StoreProduct(operands.scoreRingGm[slot * operands.rowsPerTask * kTileKeys
+                            + band * kTileKeys + n0],
+                            productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
+                            bandFractals * kFractal);
+                        SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                        productL0Slot_ ^= 1;
                     }
-                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
+                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    leftL0Slot_ ^= 1;
                 }
-                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(operands.scoreRingGm[slot * operands.rowsPerTask * kTileKeys + n0],
-                    productL0, taskRows, RoundUp(cols, kFractal), kTileKeys,
-                    rowFractals * kFractal);
-                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                rightL0Slot_ ^= 1;
             }
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            leftL0Slot_ ^= 1;
+            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+            keyL1Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(operands.scoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(const StageOperands &operands, int64_t kvHead,
-        int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
+        int64_t taskRows, int64_t keyEnd, int64_t firstTile, int64_t valueEntry, int64_t tile,
+        int64_t slot)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        operands.valueGm.SetGlobalBuffer(
+            operands.valueList.template GetDataPtr<T>(static_cast<uint32_t>(valueEntry)));
         const int64_t valueTile = kvHead * operands.valueStrideK + firstKey * operands.valueStrideT;
         CrossCoreWaitFlag(operands.probRingReady);
         {
-            auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, operands.probRingGm[slot * operands.rowsPerTask * kTileKeys], taskRows,
-                keys, kTileKeys, rowFractals * kFractal);
-            {
+            auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+            // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+            LoadNzOfAnyPitch(valueL1, operands.valueGm[valueTile], keys, tiling_.headDim,
+                operands.valueStrideT, RoundUp(keys, kFractal));
+            for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
+                const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
+                const int64_t bandFractals = CeilDiv(bandRows, kFractal);
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
-                    const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
-                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                    WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    LoadNzOfAnyPitch(valueL1,
-                        operands.valueGm[valueTile + k0 * operands.valueStrideT], depth,
-                        tiling_.headDim, operands.valueStrideT, RoundUp(depth, kFractal));
-                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    {
-                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                for (int64_t k1 = 0; k1 < keys; k1 += kProbPiece) {
+                    const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
+                    auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+                    WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
+                    LoadNz(probL1,
+                        operands.probRingGm[(slot * operands.rowsPerTask + band) * kTileKeys + k1],
+                        bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
+                    for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
+                        const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
+                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         LoadLeft(leftL0,
-                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
-                            rowFractals, depthFractals, rowFractals);
+                            probL1[k0 / kFractal * bandFractals * (kFractal * kFractal)],
+                            bandFractals, depthFractals, bandFractals);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         {
                             auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
-                                depthFractals);
+                            LoadTransposed(rightL0,
+                                valueL1[(k1 + k0) / kFractal * (kFractal * kFractal)],
+                                depthFractals, columnFractals, CeilDiv(keys, kFractal));
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // below 10 fractals only: larger products accumulate in order without
                             // it
-                            if (rowFractals * kFractal * kPaddedHeadSize
+                            if (bandFractals * kFractal * kPaddedHeadSize
                                 < 10 * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
                             }
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
-                                    k0 == 0));
+                                MmadParams(bandFractals * kFractal, kPaddedHeadSize, depth, 0,
+                                    false, k1 + k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ ^= 1;
                         }
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
                     }
-                    SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    valueL1Slot_ ^= 1;
+                    SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
+                    probL1Slot_ ^= 1;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(operands.outRingGm[slot * operands.rowsPerTask * kPaddedHeadSize],
-                    productL0, taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
+                StoreProduct(
+                    operands.outRingGm[(slot * operands.rowsPerTask + band) * kPaddedHeadSize],
+                    productL0, bandRows, kPaddedHeadSize, kPaddedHeadSize, bandFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            probL1Slot_ ^= 1;
+            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+            valueL1Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(operands.outRingReady);
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryKeyShare(int64_t firstHead, int64_t heads, int64_t rowFractals,
-        int64_t tiles, int64_t members)
+    __aicore__ inline void LoadQueryKeyShare(int64_t item, int64_t firstHead, int64_t heads,
+        int64_t rowFractals, int64_t tiles, int64_t memberPlace, int64_t members)
     {
-        if (tiles > 0) {
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        if (tiles > 0 && item < tiling_.itemsKeyShare) {
             for (int64_t member = 0; member < members; ++member) {
-                const int64_t rowBatch = memberRows_[member];
-                LoadNz(queryL1_[member * heads * kFractal],
+                const int64_t rowBatch = memberRows_[memberPlace + member];
+                LoadNz(queryL1[member * heads * kFractal],
                     queryGm_[rowBatch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN],
                     heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
             }
@@ -566,29 +666,20 @@ private:
 
     // Vector stages
     // Initializes the maxima and sums of the rows.
-    __aicore__ inline void StartRows(int64_t rows)
+    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_, float(kLowest), rows);
-            Duplicate(rowSum_, float(0), rows);
-        }
-    }
-
-    // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSums(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(const StageOperands &operands, int64_t keyEnd,
-        int64_t firstTile, int64_t tile, int64_t rowBegin, int64_t rows)
+        int64_t firstTile, int64_t tile, int64_t slot, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(operands.scoreRingReady);
@@ -601,7 +692,7 @@ private:
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (relay_attention.py:94)
+            // score * qkScale  (relay_attention.py:92)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
@@ -623,9 +714,10 @@ private:
             BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
                 kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0], tileStat_, chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                newMax_, chunk);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -642,7 +734,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
@@ -652,9 +744,11 @@ private:
             PipeBarrier<PIPE_V>();
             BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
                 kRepeatLanes / 8);
-            Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
+            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -665,22 +759,37 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
+        if (rows <= 0) {
+            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingKeyReadyMTE2Done);
+            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingKeyReadyMTE2Taken);
+        }
         CrossCoreSetFlag<2, PIPE_MTE3>(operands.probRingReady);
     }
 
+    // Initializes the weighted sums of the rows.
+    __aicore__ inline void StartSums(int64_t rows)
+    {
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+        }
+    }
+
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(const StageOperands &operands, int64_t tile, int64_t rowBegin,
+    __aicore__ inline void UpdateTile(const StageOperands &operands, int64_t slot, int64_t rowBegin,
         int64_t rows)
     {
-        const int64_t slot = tile % kRing;
         CrossCoreWaitFlag(operands.outRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             LoadRow(partial,
                 operands.outRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
                 chunk * kPaddedHeadSize);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
@@ -691,14 +800,15 @@ private:
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
                 chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             partialSlot_ ^= 1;
         }
     }
 
     // Rows of a finished item: maxima, sums and weighted sums, to be merged after all items.
     __aicore__ inline void WriteRowsKey(int64_t split, int64_t batch, int64_t firstHead,
-        int64_t rowBegin, int64_t rows)
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         PipeBarrier<PIPE_V>();
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -706,18 +816,35 @@ private:
             const int64_t head = firstHead + rowBegin + r0;
             auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
             auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-            auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-            Brcb(leavingMax, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-            Brcb(leavingSum, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-            Adds(leavingOut, accumulator_[r0 * kPaddedHeadSize], float(0), chunk * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-            const int64_t partialRow = split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
-            WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-            StoreRows(partialMaxKeyGm_[partialRow * 8], leavingMax, chunk, 8, 8, 8);
-            StoreRows(partialSumKeyGm_[partialRow * 8], leavingSum, chunk, 8, 8, 8);
-            StoreRows(partialOutKeyGm_[partialRow * kPaddedHeadSize], leavingOut, chunk,
-                kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
+            {
+                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                Adds(partial, accumulator_[r0 * kPaddedHeadSize], float(0),
+                    chunk * kPaddedHeadSize);
+                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                const int64_t partialRow =
+                    split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                StoreRows(partialMaxKeyGm_[partialRow * 8], leavingMax, chunk, 8, 8, 8);
+                StoreRows(partialSumKeyGm_[partialRow * 8], leavingSum, chunk, 8, 8, 8);
+                StoreRows(partialOutKeyGm_[partialRow * kPaddedHeadSize], partial, chunk,
+                    kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                partialSlot_ ^= 1;
+            }
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             leavingMaxSlot_ ^= 1;
         }
@@ -725,28 +852,52 @@ private:
 
     // Rows of a finished item: maxima, sums and weighted sums, to be merged after all items.
     __aicore__ inline void WriteRowsKeyShare(int64_t split, int64_t firstHead, int64_t heads,
-        int64_t rowBegin, int64_t rows)
+        int64_t itemSlot, int64_t memberPlace, int64_t rowBegin, int64_t rows)
     {
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
             auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-            auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-            PipeBarrier<PIPE_V>();
-            Brcb(leavingMax, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-            Brcb(leavingSum, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-            Adds(leavingOut, accumulator_[r0 * kPaddedHeadSize], float(0), chunk * kPaddedHeadSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-            for (int64_t row = 0; row < chunk; ++row) {
-                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                const int64_t rowBatch = memberRows_[(rowBegin + r0 + row) / heads];
-                const int64_t partialRow =
-                    split * tiling_.rowTotal + rowBatch * tiling_.queryHeads + head;
-                StoreRow(partialMaxKeyShareGm_[partialRow * 8], leavingMax[row * 8], 8);
-                StoreRow(partialSumKeyShareGm_[partialRow * 8], leavingSum[row * 8], 8);
-                StoreRow(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
-                    leavingOut[row * kPaddedHeadSize], kPaddedHeadSize);
+            {
+                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                PipeBarrier<PIPE_V>();
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                Adds(partial, accumulator_[r0 * kPaddedHeadSize], float(0),
+                    chunk * kPaddedHeadSize);
+                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                for (int64_t run = (rowBegin + r0) / heads;
+                     run < CeilDiv(rowBegin + r0 + chunk, heads);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * heads - (rowBegin + r0));
+                    const int64_t runRows = MinOf(chunk, (run + 1) * heads - (rowBegin + r0)) - row;
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    const int64_t rowBatch =
+                        memberRows_[memberPlace + (rowBegin + r0 + row) / heads];
+                    const int64_t partialRow =
+                        split * tiling_.rowTotal + rowBatch * tiling_.queryHeads + head;
+                    StoreRows(partialMaxKeyShareGm_[partialRow * 8], leavingMax[row * 8], runRows,
+                        8, 8, 8);
+                    StoreRows(partialSumKeyShareGm_[partialRow * 8], leavingSum[row * 8], runRows,
+                        8, 8, 8);
+                    StoreRows(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
+                        partial[row * kPaddedHeadSize], runRows, kPaddedHeadSize, kPaddedHeadSize,
+                        kPaddedHeadSize);
+                }
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                partialSlot_ ^= 1;
             }
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             leavingMaxSlot_ ^= 1;
@@ -773,17 +924,60 @@ private:
             for (int64_t part = 0; part < tiling_.splitsKey; ++part) {
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                {
+                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                LoadRow(partMax, partialMaxKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
+                LoadRow(partSum, partialSumKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                LoadRow(partial,
+                    partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                    chunk * kPaddedHeadSize);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                Exp(partMax, partMax, chunk * 8);
+                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                Mul(partSum, partSum, partMax, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize, kPaddedHeadSize);
+                MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
+                PipeBarrier<PIPE_V>();
+                Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                partialSlot_ ^= 1;
+                partMaxSlot_ ^= 1;
+            }
+            if (kvShareMapGm_.GetValue(batch) >= 0) {
+                for (int64_t part = 0; part < tiling_.splitsKeyShare; ++part) {
+                    auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
+                    auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
                     auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    LoadRow(partMax, partialMaxKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        chunk * 8);
-                    LoadRow(partSum, partialSumKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        chunk * 8);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    LoadRow(partMax,
+                        partialMaxKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8], chunk * 8);
+                    LoadRow(partSum,
+                        partialSumKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8], chunk * 8);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     LoadRow(partial,
-                        partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                        partialOutKeyShareGm_[(part * tiling_.rowTotal
+                            + firstRow) * kPaddedHeadSize],
                         chunk * kPaddedHeadSize);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -805,55 +999,9 @@ private:
                     MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
                     PipeBarrier<PIPE_V>();
                     Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                     partialSlot_ ^= 1;
-                }
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                partMaxSlot_ ^= 1;
-            }
-            if (kvShareMapGm_.GetValue(batch) >= 0) {
-                for (int64_t part = 0; part < tiling_.splitsKeyShare; ++part) {
-                    auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
-                    auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                    WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                    {
-                        auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                        LoadRow(partMax,
-                            partialMaxKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                            chunk * 8);
-                        LoadRow(partSum,
-                            partialSumKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                            chunk * 8);
-                        WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                        LoadRow(partial,
-                            partialOutKeyShareGm_[(part * tiling_.rowTotal
-                                + firstRow) * kPaddedHeadSize],
-                            chunk * kPaddedHeadSize);
-                        SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                        // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                        WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                        Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                        Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                        Exp(partMax, partMax, chunk * 8);
-                        Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                        Mul(partSum, partSum, partMax, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                        MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize,
-                            kPaddedHeadSize);
-                        MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
-                        PipeBarrier<PIPE_V>();
-                        Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
-                        SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                        partialSlot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                     partMaxSlot_ ^= 1;
                 }
             }
@@ -876,12 +1024,35 @@ private:
     RelayAttentionTiling tiling_{};
 
     // Next slot of each lifetime
-    uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, leavingMaxSlot_ = 0;
-    uint32_t partMaxSlot_ = 0, resultSlot_ = 0;
+    uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
+    uint32_t productL0Slot_ = 0, valueL1Slot_ = 0, probL1Slot_ = 0, scoreSlot_ = 0;
+    uint32_t partialSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0, resultSlot_ = 0;
+
+    // The steps and items that have begun, and the scalars of the last steps
+    int64_t stepsBegunKey_ = 0;
+    int64_t itemsBegunKey_ = 0;
+    int64_t stepsBegunKeyShare_ = 0;
+    int64_t itemsBegunKeyShare_ = 0;
+    struct CubeStepKey {
+        int64_t tile, tiles, item, firstTile, keyEnd, valueEntry, kvHead, taskRows, slot;
+    };
+    CubeStepKey cubeStepsKey_[kRing];
+    struct CubeStepKeyShare {
+        int64_t tile, tiles, item, firstTile, keyEnd, valueEntry, kvHead, taskRows, slot;
+    };
+    CubeStepKeyShare cubeStepsKeyShare_[kRing];
+    struct VectorStepKey {
+        int64_t tile, rows, tiles, item, slot, rowBegin, steps, firstHead, itemSlot, split, batch;
+    };
+    VectorStepKey vectorStepsKey_[kRing];
+    struct VectorStepKeyShare {
+        int64_t tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads, firstHead,
+            memberPlace, split;
+    };
+    VectorStepKeyShare vectorStepsKeyShare_[kRing];
 
     // Arrays that this core has collected
-    int64_t memberRows_[128];  // batch rows of the task, by member
+    int64_t memberRows_[kRing * 256];  // batch rows of the task, by member
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -911,10 +1082,9 @@ private:
     GlobalTensor<float> outRingKeyShareGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, accumulator_, lanes_, rowBlocks_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
+    LocalTensor<float> accumulator_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;
-    LocalTensor<T> queryL1_;
 };
 
 }  // namespace relay_attention_d128

@@ -11,16 +11,17 @@ namespace relay_attention_d128 {
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
-constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
-constexpr int64_t kTileKeys = 128;  // keys of one score tile (stored)
-constexpr int64_t kRowsPerStep = 32;  // query rows of one vector step (stored)
+// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto,
+// value_slots 2 (stored).
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply (spec)
+constexpr int64_t kMaxRows = 256;  // query rows of one task, at most (stored)
+constexpr int64_t kTileKeys = 256;  // keys of one score tile (stored)
+constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
+constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
-constexpr int64_t kValueN = 128;  // value columns of one matrix multiply (stored)
 
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
@@ -28,6 +29,8 @@ constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector co
 constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedHeadSize;  // elements of a block of values
+// keys of the probabilities of a band in L1, a slot
+constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 
@@ -37,14 +40,11 @@ static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, 
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
 static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
-static_assert(kValueN >= 16 && kValueN <= 256 && kValueN % 16 == 0, "limits of value_n");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
-static_assert(kMaxRows <= 128, "a task is one band of rows");
-static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
-    "L0A holds the query rows of a task twice");
+static_assert(kMaxRows > kRowsPerBand, "a task has several bands of rows");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
-static_assert(kPaddedHeadSize <= kValueN, "one matrix multiply takes a whole head");
+static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
@@ -52,11 +52,12 @@ constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // 2 slots: weighted sums of a partial
+    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
+    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
@@ -66,40 +67,36 @@ constexpr uint32_t
     kMergedRescaleSlot = kRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     // 2 slots: row maximum of one partial, then exp(it - new max)
     kPartMaxSlot = kRowsPerStep * 8 * 4,
     kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
-    kRescaleSlot = kRing * kRowsPerVector * 4;  // exp(old max - new max) of the tiles in flight
+    kNewMaxSlot = kRowsPerStep * 4;  // running maximum including the tile
 constexpr uint32_t kAccumulator = 0, kScore = kAccumulator + kAccumulatorSlot,
-    kLeavingOut = kScore + 2 * kScoreSlot, kResult = kLeavingOut + 2 * kLeavingOutSlot,
-    kLanes = kResult + 2 * kResultSlot, kProb = kLanes + kLanesSlot, kRowBlocks = kProb + kProbSlot,
+    kProb = kScore + 2 * kScoreSlot, kResult = kProb + kProbSlot,
+    kLanes = kResult + 2 * kResultSlot, kRowMax = kLanes + kLanesSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kRowBlocks = kRowSum + kRowSumSlot,
     kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
     kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
     kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartMax = kPartial + 2 * kPartialSlot,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kRowMax = kPartSum + 2 * kPartSumSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
-    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kUbEnd = kRescale + kRescaleSlot;
+    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kRescale = kPartial + 2 * kPartialSlot,
+    kPartMax = kRescale + kRescaleSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
+    kTileStat = kPartSum + 2 * kPartSumSlot, kNewMax = kTileStat + kTileStatSlot,
+    kUbEnd = kNewMax + kNewMaxSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // query rows of the task, Nz
+    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
-    kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
-    kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + kQueryL1Slot,
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
-    kL1End = kValueL1 + 2 * kValueL1Slot;
+    kValueL1Slot = kTileKeys * kPaddedHeadSize * 2,  // 2 slots: values of a key tile, Nz
+    kProbL1Slot = kRowsPerBand * kProbPiece * 2;  // 2 slots: probabilities of a band of rows, Nz
+constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
+    kValueL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1 = kValueL1 + 2 * kValueL1Slot,
+    kL1End = kProbL1 + 2 * kProbL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
 // L0A
-// 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0Slot =
-    kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
+constexpr uint32_t kLeftL0Slot = kRowsPerBand * kBaseK * 2;  // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
 // L0B
@@ -110,7 +107,7 @@ static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
-    kMaxRows * (kBaseN > kPaddedHeadSize ? kBaseN : kPaddedHeadSize) * 4;
+    kRowsPerBand * (kBaseN > kPaddedHeadSize ? kBaseN : kPaddedHeadSize) * 4;
 constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
 

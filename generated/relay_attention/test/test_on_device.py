@@ -167,7 +167,8 @@ def run(device, case):
         found = device.call(**arguments(device, case))
         found = device.results(found if isinstance(found, (list, tuple)) else [found])
         for (name, want), got in zip(case["expected"].items(), found):
-            row["outputs"][name] = compare(got, expected(want), want["dtype"])
+            precision = want.get("precision", want["dtype"])
+            row["outputs"][name] = compare(got, expected(want), precision)
         row["ok"] = all(found["ok"] for found in row["outputs"].values())
     except Exception:  # the report carries whatever happened
         row["error"] = traceback.format_exc()

@@ -41,7 +41,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     Problem problem;
     problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
     problem.headSize = sizes.headSize;
-    problem.valueSize = sizes.headSizeV;
+    problem.headSizeV = sizes.headSizeV;
     problem.keyGiven = call.key.given ? 1 : 0;
     problem.valueGiven = call.value.given ? 1 : 0;
     problem.attentionMaskGiven = call.attentionMask.given ? 1 : 0;
@@ -62,16 +62,14 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
         NumberOf(sizes.attentionMask_layout,
             {"square", "per head", "per batch", "full", "128", "256", "columns", "512"});
     problem.calcType = call.calcType;
-    problem.qRows = sizes.qRows;
     problem.kvHeads = sizes.kvHeads;
     problem.headNum = call.headNum;
+    problem.qRows = sizes.qRows;
     problem.batch = sizes.batch;
-    problem.cores = cores;
     problem.maxSeqLen = sizes.maxSeqLen;
+    problem.cores = cores;
     problem.nTokens = sizes.nTokens;
     problem.qkScale = static_cast<float>(call.qkScale);
-    problem.headSizeV = sizes.headSizeV;
-    problem.headSizeValue = sizes.headSize;
     problem.qScale = static_cast<float>(call.qScale);
     problem.maskCols = sizes.maskCols;
     problem.kernelType = call.kernelType;

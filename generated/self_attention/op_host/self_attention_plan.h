@@ -102,11 +102,18 @@ struct CacheType {
 };
 }  // namespace values
 
+// lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
+constexpr int64_t kStatisticLanes = 8;
+constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
+constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
+constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
+constexpr int64_t kL2BytesOfKeys = 100663296;  // bytes of L2 for keys and values
+
 // The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
     int64_t headSize = 0;  // head size, headSize
-    int64_t valueSize = 0;  // head size of values
+    int64_t headSizeV = 0;  // head size of values, headSizeV
     int64_t keyGiven = 0;  // whether key is passed
     int64_t valueGiven = 0;  // whether value is passed
     int64_t attentionMaskGiven = 0;  // whether attentionMask is passed
@@ -127,16 +134,14 @@ struct Problem {
     // columns, 7: 512
     int64_t attentionMaskLayout = 0;
     int64_t calcType = 0;  // calcType
-    int64_t qRows = 0;  // size qRows of the contract
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
+    int64_t qRows = 0;  // size qRows of the contract
     int64_t batch = 0;  // size batch of the contract
-    int64_t cores = 0;  // cube cores of the device
     int64_t maxSeqLen = 0;  // size maxSeqLen of the contract
+    int64_t cores = 0;  // cube cores of the device
     int64_t nTokens = 0;  // size nTokens of the contract
     float qkScale = 0;  // parameter qkScale
-    int64_t headSizeV = 0;  // size headSizeV of the contract
-    int64_t headSizeValue = 0;  // size headSize of the contract
     float qScale = 0;  // parameter qScale
     int64_t maskCols = 0;  // size maskCols of the contract
     int64_t kernelType = 0;  // parameter kernelType
@@ -168,7 +173,6 @@ inline SelfAttentionTiling OneBlock()
 // The differences between the launches of kernels. A form selects one of several expressions of a
 // field.
 struct Kernel {
-    SelfAttentionTilingKey key;
     // of rowTotal, outputStrideN, queryStrideN, queryElements, workspaceBytes
     int32_t rowTotalForm;
     // of cacheKStrideT, cacheKStrideK, cacheKStrideB, cacheVStrideT, cacheVStrideK, cacheVStrideB
@@ -176,6 +180,7 @@ struct Kernel {
     int32_t attentionMaskStrideBForm;  // of attentionMaskStrideB
     int32_t attentionMaskStrideNForm;  // of attentionMaskStrideN
     int32_t factorMultiplyForm;  // of factorMultiply
+    int32_t headGroupsForm;  // of headGroups, headsAtOnce
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedValueSize;  // head size of values and results, padded to 16
@@ -190,7 +195,6 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     using attndsl::CeilDiv;
     using attndsl::RoundUp;
     SelfAttentionTiling tiling{};
-    tiling.qRows = problem.qRows;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
@@ -199,10 +203,9 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits =
-        MaxOf(1,
-            MinOf(problem.cores / MaxOf(tiling.tasks, 1),
-                CeilDiv(problem.maxSeqLen, kernel.tileKeys)));
+    // score tiles of a row, at most
+    const int64_t keyTiles = CeilDiv(problem.maxSeqLen, kernel.tileKeys);
+    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles));
     tiling.items = tiling.tasks * tiling.splits;
     if (kernel.rowTotalForm == 0) {
         tiling.rowTotal = problem.nTokens * problem.headNum;
@@ -221,35 +224,37 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
                 ? problem.headSizeV
                 : problem.qRows * problem.headSizeV;
     }
+    // rows of all key splits, 0 without any
+    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
     tiling.queryHeads = problem.headNum;
-    tiling.headDim = problem.headSizeValue;
+    tiling.headDim = problem.headSize;
     if (kernel.cacheKStrideTForm == 0) {
         tiling.cacheKStrideT =
             problem.cacheKLayout == values::CacheKLayout::kLayers
-                ? problem.kvHeads * problem.headSizeValue
-                : problem.headSizeValue;
+                ? problem.kvHeads * problem.headSize
+                : problem.headSize;
     } else if (kernel.cacheKStrideTForm == 1) {
-        tiling.cacheKStrideT = problem.kvHeads * problem.headSizeValue;
+        tiling.cacheKStrideT = problem.kvHeads * problem.headSize;
     }
-    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSize;
     tiling.cacheKStrideY =
         problem.cacheKLayout == values::CacheKLayout::kLayers
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
     if (kernel.cacheKStrideTForm == 0) {
         tiling.cacheKStrideK =
             problem.cacheKLayout == values::CacheKLayout::kLayers
-                ? problem.headSizeValue
-                : problem.maxSeqLen * problem.headSizeValue;
+                ? problem.headSize
+                : problem.maxSeqLen * problem.headSize;
         tiling.cacheKStrideB =
             problem.cacheKLayout == values::CacheKLayout::kLayers
-                ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
-                : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+                ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
+                : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
     } else if (kernel.cacheKStrideTForm == 1) {
-        tiling.cacheKStrideK = problem.headSizeValue;
-        tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue);
+        tiling.cacheKStrideK = problem.headSize;
+        tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSize);
     }
-    tiling.keyStrideK = problem.headSizeValue;
+    tiling.keyStrideK = problem.headSize;
     if (kernel.cacheKStrideTForm == 0) {
         tiling.cacheVStrideT =
             problem.cacheVLayout == values::CacheVLayout::kLayers
@@ -277,59 +282,61 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
         tiling.cacheVStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeV);
     }
     tiling.valueStrideK = problem.headSizeV;
+    tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideS = problem.headNum * problem.headSize;
     if (kernel.rowTotalForm == 0) {
-        tiling.queryStrideN = problem.headSizeValue;
+        tiling.queryStrideN = problem.headSize;
     } else if (kernel.rowTotalForm == 1) {
         tiling.queryStrideN =
             problem.queryLayout == values::QueryLayout::kPadded
-                ? problem.headSizeValue
-                : problem.qRows * problem.headSizeValue;
+                ? problem.headSize
+                : problem.qRows * problem.headSize;
     }
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
     if (kernel.rowTotalForm == 0) {
-        tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
+        tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
     } else if (kernel.rowTotalForm == 1) {
-        tiling.queryElements =
-            problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
+        tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSize;
     }
     tiling.batchRows = problem.batch;
     tiling.partialMaxOffset = 0;
     tiling.partialSumOffset =
         tiling.partialMaxOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
+            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.partialOutOffset =
         tiling.partialSumOffset
-            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
+            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.scoreRingOffset =
         tiling.partialOutOffset
-            + RoundUp((tiling.splits > 1
-                ? tiling.splits * tiling.rowTotal
-                : 0) * kernel.paddedValueSize * 4,
-                512);
-    tiling.scoreRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 4, 512);
+            + RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.scoreRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+            kWorkspaceAlignment);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * 2, 512);
+    tiling.probRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
+            kWorkspaceAlignment);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     tiling.outRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * 4, 512);
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
+            kWorkspaceAlignment);
     tiling.scaledQueryOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     if (kernel.rowTotalForm == 0) {
         tiling.workspaceBytes =
             tiling.scaledQueryOffset
                 + RoundUp((problem.qScale != 1.0f
-                    ? problem.nTokens * problem.headNum * problem.headSizeValue
-                    : 0) * 2,
-                    512);
+                    ? problem.nTokens * problem.headNum * problem.headSize
+                    : 0) * kBytesOfFloat16,
+                    kWorkspaceAlignment);
     } else if (kernel.rowTotalForm == 1) {
         tiling.workspaceBytes =
             tiling.scaledQueryOffset
                 + RoundUp((problem.qScale != 1.0f
-                    ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue
-                    : 0) * 2,
-                    512);
+                    ? problem.batch * problem.headNum * problem.qRows * problem.headSize
+                    : 0) * kBytesOfFloat16,
+                    kWorkspaceAlignment);
     }
     if (kernel.attentionMaskStrideBForm == 0) {
         tiling.attentionMaskStrideB = 0;
@@ -365,6 +372,16 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
                 ? -3e+38f
                 : 1.0f;
     }
+    // bytes of a head's keys and values
+    const int64_t bytesOfHead =
+        problem.maxSeqLen * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
+    // heads that L2 holds
+    const int64_t headsThatFit = MaxOf(1, kL2BytesOfKeys / MaxOf(1, bytesOfHead));
+    int64_t headGroups = 0;  // even groups of heads
+    if (kernel.headGroupsForm == 0) {
+        headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
+        tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
+    }
     tiling.windowSize = problem.windowSize;
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
@@ -376,25 +393,26 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
         problem.outputLayout == values::OutputLayout::kPadded
             ? problem.headNum * problem.headSizeV
             : problem.headSizeV;
+    tiling.positions = problem.qRows;
     tiling.queryStrideQ =
         problem.queryLayout == values::QueryLayout::kPadded
-            ? problem.headNum * problem.headSizeValue
-            : problem.headSizeValue;
+            ? problem.headNum * problem.headSize
+            : problem.headSize;
     tiling.queryStrideB =
         problem.queryLayout == values::QueryLayout::kPadded
-            ? problem.qRows * (problem.headNum * problem.headSizeValue)
-            : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.keyStrideB = problem.newRows * (problem.kvHeads * problem.headSizeValue);
+            ? problem.qRows * (problem.headNum * problem.headSize)
+            : problem.headNum * (problem.qRows * problem.headSize);
+    tiling.keyStrideB = problem.newRows * (problem.kvHeads * problem.headSize);
     tiling.valueStrideB = problem.newRows * (problem.kvHeads * problem.headSizeV);
     tiling.cacheKIsLayers = problem.cacheKLayout == values::CacheKLayout::kLayers;
     tiling.cacheVIsLayers = problem.cacheVLayout == values::CacheVLayout::kLayers;
     return tiling;
 }
 
-// A launch of a kernel. `waits`: its blocks wait for each other.
-inline Plan PlanOf(const Kernel &kernel, const SelfAttentionTiling &tiling, bool waits)
+// A launch of the kernel with this tiling key. `waits`: its blocks wait for each other.
+inline Plan PlanOf(SelfAttentionTilingKey key, const SelfAttentionTiling &tiling, bool waits)
 {
-    Plan plan{static_cast<uint64_t>(kernel.key), waits ? kBatchMode : 0, tiling};
+    Plan plan{static_cast<uint64_t>(key), waits ? kBatchMode : 0, tiling};
     plan.tiling.key = plan.key;
     return plan;
 }
@@ -404,11 +422,15 @@ inline Plan PlanOf(const Kernel &kernel, const SelfAttentionTiling &tiling, bool
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     using Key = SelfAttentionTilingKey;
-    // self_attention_float16_d128_e128_key_value
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
+    // All kernels ask for this.
+    if (!((problem.queryDtype == values::QueryDtype::kFloat16
+        || problem.queryDtype == values::QueryDtype::kBfloat16) &&
         problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+        problem.headSizeV > 112 && problem.headSizeV <= 128)) {
+        return Plan{};
+    }
+    // self_attention_d128_e128_key_value: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
@@ -429,16 +451,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValue, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedValueSize, schedule::kRing};
+            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValue
+                : Key::kBfloat16D128E128KeyValue;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
@@ -459,17 +482,18 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
-        constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 0, 0, 0, 0, 0,
+        const Kernel kernel{
+            0, 0, 0, 0, problem.queryDtype == values::QueryDtype::kFloat16 ? 0 : 1, 1,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM
+                : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven != 0 &&
@@ -488,16 +512,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 0, 1, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            0, 1, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer
+                : Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_logN
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_logN: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
@@ -519,16 +544,18 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_logN;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueLogN, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueLogN
+                : Key::kBfloat16D128E128KeyValueLogN;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM: float16 or
+    // bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
@@ -551,16 +578,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         namespace schedule =
             self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM
+                : Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, true);
+        return PlanOf(key, tiling, true);
     }
-    // self_attention_float16_d128_e128_key_value_clampType_MIN_MAX
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_clampType_MIN_MAX: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
@@ -581,16 +609,18 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_clampType_MIN_MAX;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueClampTypeMINMAX, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueClampTypeMINMAX
+                : Key::kBfloat16D128E128KeyValueClampTypeMINMAX;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven == 0 &&
+    // self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM: float16 or
+    // bfloat16
+    if (problem.keyGiven == 0 &&
         problem.valueGiven == 0 &&
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
@@ -610,17 +640,18 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule =
             self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
-        constexpr Kernel kernel{
-            Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 0, 0, 0, 0,
+        const Kernel kernel{
+            1, 0, 0, 0, problem.queryDtype == values::QueryDtype::kFloat16 ? 0 : 1, 1,
             schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM
+                : Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven == 0 &&
+    // self_attention_d128_e128: float16 or bfloat16
+    if (problem.keyGiven == 0 &&
         problem.valueGiven == 0 &&
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
@@ -639,16 +670,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedValueSize, schedule::kRing};
+            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128
+                : Key::kBfloat16D128E128;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
@@ -670,17 +702,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI, 0, 0, 0,
-            1, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            0, 0, 0, 1, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI
+                : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
@@ -701,18 +733,18 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
-        constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM, 0, 0, 1,
-            0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
+        const Kernel kernel{
+            0, 0, 1, 0, problem.queryDtype == values::QueryDtype::kFloat16 ? 0 : 1, 1,
+            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM
+                : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
@@ -734,17 +766,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 0, 0, 2, 1,
-            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            0, 0, 2, 1, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM
+                : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_maskType_NORM_COMPRESS
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_maskType_NORM_COMPRESS: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
@@ -764,16 +796,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS
+                : Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
@@ -795,16 +828,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS
+                : Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_key_padded_value_padded
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_key_padded_value_padded: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
@@ -825,16 +859,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_key_padded_value_padded;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueKeyPaddedValuePadded, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueKeyPaddedValuePadded
+                : Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_query_padded
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_query_padded: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
@@ -855,16 +890,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_query_padded;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueQueryPadded, 1, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            1, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueQueryPadded
+                : Key::kBfloat16D128E128KeyValueQueryPadded;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
+    // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
+    if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven != 0 &&
         problem.batchStatusGiven == 0 &&
@@ -886,16 +922,17 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
+            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
+                : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
-    // self_attention_float16_d128_e128_cacheK_list_cacheV_list
-    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven == 0 &&
+    // self_attention_d128_e128_cacheK_list_cacheV_list: float16 or bfloat16
+    if (problem.keyGiven == 0 &&
         problem.valueGiven == 0 &&
         problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
@@ -914,526 +951,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
         namespace schedule = self_attention_d128_e128_cacheK_list_cacheV_list;
         constexpr Kernel kernel{
-            Key::kFloat16D128E128CacheKListCacheVList, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.attentionMaskGiven == 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.maskType == values::MaskType::kUndefined &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValue, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.attentionMaskGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.attentionMaskLayout == values::AttentionMaskLayout::kSquare &&
-        problem.maskType == values::MaskType::kNorm &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 0, 0, 0, 0, 1,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.attentionMaskGiven == 0 &&
-        problem.batchStatusGiven != 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout == values::CacheKLayout::kLayer &&
-        problem.cacheVLayout == values::CacheVLayout::kLayer &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.maskType == values::MaskType::kUndefined &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.inputLayoutValue == values::InputLayoutValue::kBsnd &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0) {
-        namespace schedule =
-            self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 0, 1, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_logN
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.attentionMaskGiven == 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven != 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.calcType != values::CalcType::kDecoder &&
-        problem.maskType == values::MaskType::kUndefined &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value_logN;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueLogN, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.calcType != values::CalcType::kDecoder &&
-        (problem.maskType == values::MaskType::kSlidingWindowNorm
-            || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kSwa &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule =
-            self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, true);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_clampType_MIN_MAX
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.attentionMaskGiven == 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.maskType == values::MaskType::kUndefined &&
-        problem.clampType == values::ClampType::kMinMax &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value_clampType_MIN_MAX;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueClampTypeMINMAX, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven == 0 &&
-        problem.valueGiven == 0 &&
-        problem.attentionMaskGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout != values::QueryLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.attentionMaskLayout == values::AttentionMaskLayout::kSquare &&
-        problem.maskType == values::MaskType::kNorm &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule =
-            self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 0, 0, 0,
-            1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
             schedule::kRing};
+        const Key key =
+            problem.queryDtype == values::QueryDtype::kFloat16
+                ? Key::kFloat16D128E128CacheKListCacheVList
+                : Key::kBfloat16D128E128CacheKListCacheVList;
         const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven == 0 &&
-        problem.valueGiven == 0 &&
-        problem.attentionMaskGiven == 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.maskType == values::MaskType::kUndefined &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys,
-            schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_maskType_ALIBI
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.attentionMaskGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.attentionMaskLayout == values::AttentionMaskLayout::kPerHead &&
-        problem.maskType == values::MaskType::kAlibi &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI, 0, 0, 0,
-            1, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_maskType_NORM
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.attentionMaskGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.attentionMaskLayout == values::AttentionMaskLayout::kPerBatch &&
-        problem.maskType == values::MaskType::kNorm &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM, 0, 0, 1,
-            0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.attentionMaskGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.attentionMaskLayout == values::AttentionMaskLayout::kFull &&
-        problem.maskType == values::MaskType::kNorm &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 0, 0, 2, 1,
-            0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_maskType_NORM_COMPRESS
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.maskType == values::MaskType::kNormCompress &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.calcType != values::CalcType::kDecoder &&
-        (problem.maskType == values::MaskType::kSlidingWindowNorm
-            || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.attentionMaskGiven == 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPadded &&
-        problem.valueLayout == values::ValueLayout::kPadded &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.maskType == values::MaskType::kUndefined &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value_key_padded_value_padded;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_query_padded
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.attentionMaskGiven == 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout != values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.maskType == values::MaskType::kUndefined &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value_query_padded;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueQueryPadded, 1, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.attentionMaskGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.attentionMaskLayout == values::AttentionMaskLayout::kSquare &&
-        problem.maskType == values::MaskType::kAlibi &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 0, 0, 0, 0, 0,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
-    }
-    // self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list
-    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.valueSize > 112 && problem.valueSize <= 128 &&
-        problem.keyGiven == 0 &&
-        problem.valueGiven == 0 &&
-        problem.attentionMaskGiven == 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.maskType == values::MaskType::kUndefined &&
-        problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheKSplit == 1 &&
-        problem.cacheVSplit == 1 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        namespace schedule = self_attention_d128_e128_cacheK_list_cacheV_list;
-        constexpr Kernel kernel{
-            Key::kBfloat16D128E128CacheKListCacheVList, 0, 0, 0, 0, 0, schedule::kMaxRows,
-            schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(kernel, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
     }
     return Plan{};
 }

@@ -12,11 +12,14 @@
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Step t of an item, the cube running ahead:
+ * Step t, the cube running ahead:
+ *   AIV  StartRows     tile t
  *   AIC  ScoreTile     tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
  *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
+ *   AIV  StartSums     tile t - kPrefetch
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRows     tile t - kPrefetch
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -46,34 +49,34 @@ constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
 constexpr int32_t kScoreReady = 1;  // MTE2_V, score: one id a slot
-constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kPartialReady = 3;  // MTE2_V, partial
+constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
 constexpr int32_t kProbFree = 1;  // MTE3_V, prob
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kResultFree = 2;  // MTE3_V, result
+constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum, leavingOut
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
 constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum: one id a slot
+constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
+constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
 constexpr int32_t kProbReady = 1;  // V_MTE3, prob
-constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
-// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
-constexpr int32_t kLeavingMaxReady = 4;
+constexpr int32_t kResultReady = 2;  // V_MTE3, result
+constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum, leavingOut
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the
-// order of the stages a slot is read before it is written again.
+// the order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -109,26 +112,32 @@ public:
         Bind(scaledQueryGm_, workspace + tiling_.scaledQueryOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<T>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
             queryWide_ = View<float>(ub_, kQueryWide);
+            prob_ = View<T>(ub_, kProb);
             queryPart_ = View<T>(ub_, kQueryPart);
             queryScaled_ = View<T>(ub_, kQueryScaled);
-            prob_ = View<T>(ub_, kProb);
+            leavingOut_ = View<float>(ub_, kLeavingOut);
             lanes_ = View<float>(ub_, kLanes);
+            result_ = View<T>(ub_, kResult);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
+            leavingMax_ = View<float>(ub_, kLeavingMax);
+            leavingSum_ = View<float>(ub_, kLeavingSum);
+            mergedMax_ = View<float>(ub_, kMergedMax);
+            mergedSum_ = View<float>(ub_, kMergedSum);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
+            mergedRescale_ = View<float>(ub_, kMergedRescale);
+            partial_ = View<float>(ub_, kPartial);
+            partMax_ = View<float>(ub_, kPartMax);
+            partSum_ = View<float>(ub_, kPartSum);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -151,33 +160,42 @@ private:
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         AwaitScaledQuery();
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
-            const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
-            const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            cacheKGm_.SetGlobalBuffer(cacheKList_.GetDataPtr<T>(static_cast<uint32_t>(batch)));
-            const int64_t cacheKRows = SizeFromEnd(cacheKList_, batch, 2);
-            cacheVGm_.SetGlobalBuffer(cacheVList_.GetDataPtr<T>(static_cast<uint32_t>(batch)));
-            const int64_t cacheVRows = SizeFromEnd(cacheVList_, batch, 2);
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
-            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, cacheKRows, tile);
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
+            const Item work = DecodeItem(item);
+            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
+            const int64_t keyEntry = work.batch;
+            const int64_t cacheKRows = SizeFromEnd(cacheKList_, work.batch, 2);
+            const int64_t valueEntry = work.batch;
+            const int64_t cacheVRows = SizeFromEnd(cacheVList_, work.batch, 2);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            LoadQuery(item, work.firstQuery, work.firstHead, work.heads, work.queries, rowFractals,
+                work.firstToken, work.tiles);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, valueEntry,
+                    work.kvHead, cacheVRows, slot, work.taskRows, rowFractals};
+                if (tile < work.tiles && item < tiling_.items) {
+                    ScoreTile(work.kvHead, work.taskRows, rowFractals, work.keyEnd, work.firstTile,
+                        keyEntry, cacheKRows, tile, slot);
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, cacheVRows,
-                        tile);
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
+                        WeightedTile(earlier.kvHead, earlier.taskRows, earlier.rowFractals,
+                            earlier.keyEnd, earlier.firstTile, earlier.valueEntry,
+                            earlier.cacheVRows, earlier.tile, earlier.slot);
+                    }
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
@@ -186,8 +204,8 @@ private:
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
     }
 
     __aicore__ inline void RunVector()
@@ -195,35 +213,50 @@ private:
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
-        }
+        SetFlag<HardEvent::V_MTE2>(kScoreFree);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        SetFlag<HardEvent::MTE3_V>(kResultFree);
+        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         ScaleQuery();
         ReleaseScaledQuery();
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
-            const auto [split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                queryLength, firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal,
-                tilesPerSplit, firstTile, tiles] = DecodeItem(item);
-            const int64_t rowsPerCore = CeilDiv(taskRows, 2);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-            const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            StartRows(rows);
-            StartSums(rows);
-            for (int64_t step = 0; step < tiles + kPrefetch; ++step) {
-                if (step < tiles) {
-                    const int64_t tile = step;
-                    SoftmaxTile(keyEnd, firstTile, tile, rowBegin, rows);
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
+            const Item work = DecodeItem(item);
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
+            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                vectorSteps_[slot] = {tile, rows, work.tiles, item, slot, rowBegin, work.steps,
+                    work.heads, itemSlot, work.firstHead, work.firstQuery, work.firstToken,
+                    work.split};
+                if (tile == 0) {
+                    StartRows(itemSlot, rows);
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    UpdateTile(tile, rowBegin, rows);
+                if (tile < work.tiles && item < tiling_.items) {
+                    SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
+                }
+                if (stepsBegun_ > kPrefetch) {
+                    const VectorStep &earlier =
+                        vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
+                    }
+                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
+                    }
+                    if (earlier.tile == earlier.steps - 1) {
+                        WriteRows(earlier.split, earlier.firstQuery, earlier.firstHead,
+                            earlier.heads, earlier.firstToken, earlier.itemSlot, earlier.rowBegin,
+                            earlier.rows);
+                    }
                 }
             }
-            WriteRows(split, firstHead, heads, firstQuery, firstToken, rowBegin, rows);
         }
         if (tiling_.splits > 1) {
             MergePartials();
@@ -231,49 +264,62 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
-        }
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree);
+        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength;
-        int64_t firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit;
-        int64_t firstTile, tiles;
+        int64_t split;  // its part of the keys of the task
+        int64_t firstQuery;  // first query position of the task in its batch row
+        int64_t kvHead;  // key/value head
+        int64_t batch;  // batch row
+        int64_t firstHead;  // first query head of the task
+        int64_t heads;  // query heads of the task
+        int64_t queries;  // query positions of the task
+        int64_t taskRows;  // query rows of the task
+        int64_t firstToken;  // first query of the batch row among the tokens of all
+        int64_t keyEnd;  // end of the keys of the task
+        int64_t firstTile;  // first key tile of the item
+        int64_t tiles;  // key tiles of the item
+        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t split = item / tiling_.tasks;
-        const int64_t task = item % tiling_.tasks;
+        Item found;
+        const int64_t work = MinOf(item, tiling_.items - 1);
+        found.split = work / tiling_.tasks;
+        const int64_t task = work % tiling_.tasks;
+        const int64_t positionsPerTask = tiling_.queriesPerTask;
         const int64_t queryTile = task % tiling_.queryTiles;
-        const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
-        const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
-        const int64_t batch = task / tiling_.queryTiles / (tiling_.headTiles * tiling_.kvHeads);
-        const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-        const int64_t heads =
-            MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t queryLength = MinOf(seqLenGm_.GetValue(batch), tiling_.qRows);
-        const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
-        const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
-        const int64_t taskRows = heads * queries;
-        const int64_t firstToken = RowsBefore(batch);
-        const int64_t keyEnd =
-            MinOf(tokenOffsetGm_.GetValue(batch), SizeFromEnd(cacheKList_, batch, 2));
-        const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
+        const int64_t headTask = task / tiling_.queryTiles;
+        found.firstQuery = queryTile * positionsPerTask;
+        const int64_t headTile = headTask % tiling_.headTiles;
+        found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
+        found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
+        found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+        found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
+        const int64_t queryLength = MinOf(seqLenGm_.GetValue(found.batch), tiling_.qRows);
+        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
+        found.taskRows = found.heads * found.queries;
+        found.firstToken = RowsBefore(found.batch);
+        found.keyEnd =
+            MinOf(tokenOffsetGm_.GetValue(found.batch), SizeFromEnd(cacheKList_, found.batch, 2));
+        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
-        const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-        const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        return Item{split, task, queryTile, headTile, kvHead, batch, firstHead, heads, queryLength,
-            firstQuery, queries, taskRows, firstToken, keyEnd, tileTotal, tilesPerSplit, firstTile,
-            tiles};
+        found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.steps =
+            item >= tiling_.items ? kPrefetch : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
+        return found;
     }
 
+    // The size of a dimension of a tensor in a list; fromEnd 1: the last dimension.
     __aicore__ static inline int64_t SizeFromEnd(ListTensorDesc &list, int64_t index,
         int64_t fromEnd)
     {
@@ -284,6 +330,7 @@ private:
         return static_cast<int64_t>(sizes[entry.GetDim() - fromEnd]);
     }
 
+    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
         if (extent < rowsBeforeEnd_) {
@@ -306,56 +353,43 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t firstHead, int64_t heads, int64_t firstQuery,
-        int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(int64_t item, int64_t firstQuery, int64_t firstHead,
+        int64_t heads, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
-        if (tiles > 0) {
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        if (tiles > 0 && item < tiling_.items) {
             if (tiling_.queryIsScaled) {
-                if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                    LoadNz(queryL1_,
-                        scaledQueryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
-                            + firstHead * tiling_.queryStrideN],
-                        queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
-                } else {
-                    for (int64_t position = 0; position < queries; ++position) {
-                        LoadNz(queryL1_[position * heads * kFractal],
-                            scaledQueryGm_[(firstToken + firstQuery
-                                + position) * tiling_.queryStrideS
-                                + firstHead * tiling_.queryStrideN],
-                            heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
-                    }
-                }
-            } else if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                LoadNz(queryL1_,
+                LoadPositions(queryL1,
+                    scaledQueryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
+                        + firstHead * tiling_.queryStrideN],
+                    queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
+                    rowFractals * kFractal);
+            } else {
+                LoadPositions(queryL1,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
-                    queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
-            } else {
-                for (int64_t position = 0; position < queries; ++position) {
-                    LoadNz(queryL1_[position * heads * kFractal],
-                        queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
-                            + firstHead * tiling_.queryStrideN],
-                        heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
-                }
+                    queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
+                    rowFractals * kFractal);
             }
         }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t cacheKRows, int64_t tile)
+        int64_t keyEnd, int64_t firstTile, int64_t keyEntry, int64_t cacheKRows, int64_t tile,
+        int64_t slot)
     {
-        const int64_t slot = tile % kRing;
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        cacheKGm_.SetGlobalBuffer(cacheKList_.GetDataPtr<T>(static_cast<uint32_t>(keyEntry)));
         const int64_t keyTile =
             kvHead * (tiling_.cacheKIsLayers ? tiling_.headDim : cacheKRows * tiling_.headDim)
                 + firstKey * tiling_.cacheKStrideT;
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            LoadLeft(leftL0, queryL1_, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
-                rowFractals);
+            LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -396,11 +430,12 @@ private:
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t cacheVRows, int64_t tile)
+        int64_t keyEnd, int64_t firstTile, int64_t valueEntry, int64_t cacheVRows, int64_t tile,
+        int64_t slot)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        cacheVGm_.SetGlobalBuffer(cacheVList_.GetDataPtr<T>(static_cast<uint32_t>(valueEntry)));
         const int64_t valueTile =
             kvHead * (tiling_.cacheVIsLayers ? tiling_.valueDim : cacheVRows * tiling_.valueDim)
                 + firstKey * tiling_.cacheVStrideT;
@@ -503,29 +538,19 @@ private:
     }
 
     // Initializes the maxima and sums of the rows.
-    __aicore__ inline void StartRows(int64_t rows)
+    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_, float(kLowest), rows);
-            Duplicate(rowSum_, float(0), rows);
-        }
-    }
-
-    // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSums(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t rowBegin, int64_t rows)
+        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
@@ -561,9 +586,10 @@ private:
             BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
                 kRepeatLanes / 8);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0], tileStat_, chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                newMax_, chunk);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -580,7 +606,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * 8 > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
@@ -592,9 +618,11 @@ private:
             PipeBarrier<PIPE_V>();
             BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
                 kRepeatLanes / 8);
-            Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
+            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                tileStat_, chunk);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -604,115 +632,118 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
+        if (rows <= 0) {
+            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+        }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
+    // Initializes the weighted sums of the rows.
+    __aicore__ inline void StartSums(int64_t rows)
     {
-        const int64_t slot = tile % kRing;
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+        }
+    }
+
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
+    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
+    {
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            LoadRow(partial,
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+            LoadRow(partial_,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
             SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
             MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                 kPaddedValueSize);
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial_,
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            partialSlot_ ^= 1;
+            SetFlag<HardEvent::V_MTE2>(kPartialFree);
         }
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads,
-        int64_t firstQuery, int64_t firstToken, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(int64_t split, int64_t firstQuery, int64_t firstHead,
+        int64_t heads, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
+        // rows are stored by runs: the positions of a single head, or the heads of each
+        const int64_t runLength = heads == 1 ? rowBegin + rows : heads;
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
+                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                     kPaddedValueSize);
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     chunk * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                if (heads == 1) {
-                    const int64_t head = firstHead;
-                    const int64_t queryIndex = firstQuery + rowBegin + r0;
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                     StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
-                        result, chunk, tiling_.valueDim, tiling_.outputStrideS, kPaddedValueSize);
-                } else {
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        StoreRow(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                            + head * tiling_.outputStrideN],
-                            result[row * kPaddedValueSize], tiling_.valueDim);
-                    }
+                        result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
+                        heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
+                        kPaddedValueSize);
                 }
-                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
+                SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
-                auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
+                Brcb(leavingMax_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                Brcb(leavingSum_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                Adds(leavingOut_, accumulator_[r0 * kPaddedValueSize], float(0),
                     chunk * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                if (heads == 1) {
-                    const int64_t head = firstHead;
-                    const int64_t queryIndex = firstQuery + rowBegin + r0;
+                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                     const int64_t partialRow =
                         split * tiling_.rowTotal
                             + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax, chunk, 8,
-                        tiling_.queryHeads * 8, 8);
-                    StoreRows(partialSumGm_[partialRow * 8], leavingSum, chunk, 8,
-                        tiling_.queryHeads * 8, 8);
-                    StoreRows(partialOutGm_[partialRow * kPaddedValueSize], leavingOut, chunk,
-                        kPaddedValueSize, tiling_.queryHeads * kPaddedValueSize, kPaddedValueSize);
-                } else {
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        const int64_t partialRow =
-                            split * tiling_.rowTotal
-                                + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        StoreRow(partialMaxGm_[partialRow * 8], leavingMax[row * 8], 8);
-                        StoreRow(partialSumGm_[partialRow * 8], leavingSum[row * 8], 8);
-                        StoreRow(partialOutGm_[partialRow * kPaddedValueSize],
-                            leavingOut[row * kPaddedValueSize], kPaddedValueSize);
-                    }
+                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax_[row * 8], runRows, 8,
+                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                    StoreRows(partialSumGm_[partialRow * 8], leavingSum_[row * 8], runRows, 8,
+                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                    StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
+                        leavingOut_[row * kPaddedValueSize], runRows, kPaddedValueSize,
+                        (heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize, kPaddedValueSize);
                 }
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                leavingMaxSlot_ ^= 1;
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
         }
     }
@@ -736,72 +767,75 @@ private:
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
-                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    LoadRow(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        chunk * 8);
-                    LoadRow(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        chunk * 8);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    LoadRow(partial,
-                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                        chunk * kPaddedValueSize);
-                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                    Exp(partMax, partMax, chunk * 8);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                    Mul(partSum, partSum, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize,
-                        kPaddedValueSize);
-                    MulRows<1>(partial, partMax, chunk, kPaddedValueSize, kPaddedValueSize);
-                    PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    partialSlot_ ^= 1;
-                }
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                partMaxSlot_ ^= 1;
+                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
+                LoadRow(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
+                LoadRow(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
+                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+                LoadRow(partial_,
+                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                    chunk * kPaddedValueSize);
+                SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
+                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
+                Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                Sub(partMax_, partMax_, newMaxBlocks_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                Exp(partMax_, partMax_, chunk * 8);
+                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                Mul(partSum_, partSum_, partMax_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
+                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize, kPaddedValueSize);
+                MulRows<1>(partial_, partMax_, chunk, kPaddedValueSize, kPaddedValueSize);
+                PipeBarrier<PIPE_V>();
+                Add(accumulator_, accumulator_, partial_, chunk * kPaddedValueSize);
+                SetFlag<HardEvent::V_MTE2>(kPartialFree);
+                SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
-            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree);
             PipeBarrier<PIPE_V>();
-            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
             StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                 + head * tiling_.outputStrideN],
-                result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
-            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            resultSlot_ ^= 1;
+                result_, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
+            SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
     }
 
     SelfAttentionTiling tiling_{};
 
     // Next slot of each lifetime
-    uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
-    uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
+
+    // The steps and items that have begun, and the scalars of the last steps
+    int64_t stepsBegun_ = 0;
+    int64_t itemsBegun_ = 0;
+    struct CubeStep {
+        int64_t tile, tiles, item, firstTile, keyEnd, valueEntry, kvHead, cacheVRows, slot,
+            taskRows, rowFractals;
+    };
+    CubeStep cubeSteps_[kRing];
+    struct VectorStep {
+        int64_t tile, rows, tiles, item, slot, rowBegin, steps, heads, itemSlot, firstHead,
+            firstQuery, firstToken, split;
+    };
+    VectorStep vectorSteps_[kRing];
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -821,10 +855,10 @@ private:
     GlobalTensor<T> scaledQueryGm_;  // scaled query
 
     // On-chip buffers with a single slot
-    LocalTensor<T> queryPart_, queryScaled_, prob_;
-    LocalTensor<float> queryWide_, rowMax_, rowSum_, accumulator_, lanes_, rowBlocks_, tileStat_;
-    LocalTensor<float> newMax_, rescale_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
-    LocalTensor<T> queryL1_;
+    LocalTensor<T> queryPart_, queryScaled_, prob_, result_;
+    LocalTensor<float> queryWide_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_;
+    LocalTensor<float> rescale_, accumulator_, partial_, leavingMax_, leavingSum_, leavingOut_;
+    LocalTensor<float> mergedMax_, mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
 };
 
 }  // namespace self_attention_d128_e128_cacheK_list_cacheV_list

@@ -56,31 +56,29 @@ constexpr int32_t kNewKeyReady = 1;  // MTE2_MTE3, newKey
 constexpr int32_t kNewValueReady = 2;  // MTE2_MTE3, newValue
 constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
 constexpr int32_t kScoreReady = 1;  // MTE2_V, score: one id a slot
-constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kPartialReady = 3;  // MTE2_V, partial
+constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial
 constexpr int32_t kNewKeyFree = 0;  // MTE3_MTE2, newKey
 constexpr int32_t kNewValueFree = 1;  // MTE3_MTE2, newValue
 constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
 constexpr int32_t kProbFree = 1;  // MTE3_V, prob
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kResultFree = 2;  // MTE3_V, result
+constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum, leavingOut
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
 constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum: one id a slot
+constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
+constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
 constexpr int32_t kProbReady = 1;  // V_MTE3, prob
-constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
-// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
-constexpr int32_t kLeavingMaxReady = 4;
+constexpr int32_t kResultReady = 2;  // V_MTE3, result
+constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum, leavingOut
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the
-// order of the stages a slot is read before it is written again.
+// the order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -124,22 +122,29 @@ public:
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
             queryWide_ = View<float>(ub_, kQueryWide);
+            prob_ = View<T>(ub_, kProb);
             queryPart_ = View<T>(ub_, kQueryPart);
             queryScaled_ = View<T>(ub_, kQueryScaled);
-            prob_ = View<T>(ub_, kProb);
+            leavingOut_ = View<float>(ub_, kLeavingOut);
             lanes_ = View<float>(ub_, kLanes);
+            result_ = View<T>(ub_, kResult);
             newKey_ = View<T>(ub_, kNewKey);
             newValue_ = View<T>(ub_, kNewValue);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
+            leavingMax_ = View<float>(ub_, kLeavingMax);
+            leavingSum_ = View<float>(ub_, kLeavingSum);
+            mergedMax_ = View<float>(ub_, kMergedMax);
+            mergedSum_ = View<float>(ub_, kMergedSum);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
+            mergedRescale_ = View<float>(ub_, kMergedRescale);
+            partial_ = View<float>(ub_, kPartial);
+            partMax_ = View<float>(ub_, kPartMax);
+            partSum_ = View<float>(ub_, kPartSum);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -168,25 +173,23 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken,
-                tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps] =
-                DecodeItem(item);
-            const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t newKeyStart = firstToken;
-            const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenOfBatch, 0);
-            const int64_t newValueStart = firstToken;
-            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenOfBatch, 0);
+            const Item work = DecodeItem(item);
+            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
+            const int64_t newKeyStart = work.firstToken;
+            const int64_t keyPosition = MaxOf(work.tokenOffsetOfBatch - work.seqLenOfBatch, 0);
+            const int64_t newValueStart = work.firstToken;
+            const int64_t valuePosition = MaxOf(work.tokenOffsetOfBatch - work.seqLenOfBatch, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(item, firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
+            LoadQuery(item, work.firstQuery, work.firstHead, work.heads, work.queries, rowFractals,
+                work.firstToken, work.tiles);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, batch, kvHead,
-                    newValueStart, slot, taskRows, rowFractals, valuePosition};
-                if (tile < tiles && item < tiling_.items) {
-                    ScoreTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, newKeyStart,
-                        keyPosition, tile, slot);
+                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, work.batch,
+                    work.kvHead, newValueStart, slot, work.taskRows, rowFractals, valuePosition};
+                if (tile < work.tiles && item < tiling_.items) {
+                    ScoreTile(work.kvHead, work.batch, work.taskRows, rowFractals, work.keyEnd,
+                        work.firstTile, newKeyStart, keyPosition, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
@@ -218,13 +221,12 @@ private:
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
-        }
+        SetFlag<HardEvent::V_MTE2>(kScoreFree);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        SetFlag<HardEvent::MTE3_V>(kResultFree);
+        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
         ScaleQuery();
@@ -232,24 +234,22 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken,
-                tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps] =
-                DecodeItem(item);
-            const int64_t rowsPerCore = CeilDiv(taskRows, 2);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-            const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            const Item work = DecodeItem(item);
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
+            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, tiles, item, slot, rowBegin, steps, itemSlot,
-                    heads, firstHead, firstQuery, firstToken, split};
+                vectorSteps_[slot] = {tile, rows, work.tiles, item, slot, rowBegin, work.steps,
+                    work.heads, itemSlot, work.firstHead, work.firstQuery, work.firstToken,
+                    work.split};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < tiles && item < tiling_.items) {
-                    SoftmaxTile(keyEnd, firstTile, tile, slot, itemSlot, rowBegin, rows);
+                if (tile < work.tiles && item < tiling_.items) {
+                    SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -261,9 +261,9 @@ private:
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlier.steps - 1) {
-                        WriteRows(earlier.split, earlier.firstHead, earlier.heads,
-                            earlier.firstQuery, earlier.firstToken, earlier.itemSlot,
-                            earlier.rowBegin, earlier.rows);
+                        WriteRows(earlier.split, earlier.firstQuery, earlier.firstHead,
+                            earlier.heads, earlier.firstToken, earlier.itemSlot, earlier.rowBegin,
+                            earlier.rows);
                     }
                 }
             }
@@ -275,55 +275,67 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
-        }
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree);
+        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads;
-        int64_t seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken;
-        int64_t tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps;
+        int64_t split;  // its part of the keys of the task
+        int64_t firstQuery;  // first query position of the task in its batch row
+        int64_t kvHead;  // key/value head
+        int64_t batch;  // batch row
+        int64_t firstHead;  // first query head of the task
+        int64_t heads;  // query heads of the task
+        int64_t seqLenOfBatch;  // seqLen[batch]
+        int64_t queries;  // query positions of the task
+        int64_t taskRows;  // query rows of the task
+        int64_t firstToken;  // first query of the batch row among the tokens of all
+        int64_t tokenOffsetOfBatch;  // tokenOffset[batch]
+        int64_t keyEnd;  // end of the keys of the task
+        int64_t firstTile;  // first key tile of the item
+        int64_t tiles;  // key tiles of the item
+        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
+        Item found;
         const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work / tiling_.tasks;
+        found.split = work / tiling_.tasks;
         const int64_t task = work % tiling_.tasks;
+        const int64_t positionsPerTask = tiling_.queriesPerTask;
         const int64_t queryTile = task % tiling_.queryTiles;
-        const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
-        const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
-        const int64_t batch = task / tiling_.queryTiles / (tiling_.headTiles * tiling_.kvHeads);
-        const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-        const int64_t heads =
-            MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t seqLenOfBatch = seqLenGm_.GetValue(batch);
-        const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
-        const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
-        const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
-        const int64_t taskRows = heads * queries;
-        const int64_t firstToken = RowsBefore(batch);
-        const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
-        const int64_t keyEnd = MinOf(tokenOffsetOfBatch, tiling_.keyCapacity);
-        const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
+        const int64_t headTask = task / tiling_.queryTiles;
+        found.firstQuery = queryTile * positionsPerTask;
+        const int64_t headTile = headTask % tiling_.headTiles;
+        found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
+        found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
+        found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+        found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
+        found.seqLenOfBatch = seqLenGm_.GetValue(found.batch);
+        const int64_t queryLength = MinOf(found.seqLenOfBatch, tiling_.qRows);
+        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
+        found.taskRows = found.heads * found.queries;
+        found.firstToken = RowsBefore(found.batch);
+        found.tokenOffsetOfBatch = tokenOffsetGm_.GetValue(found.batch);
+        found.keyEnd = MinOf(found.tokenOffsetOfBatch, tiling_.keyCapacity);
+        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
-        const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-        const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        const int64_t steps =
-            item >= tiling_.items ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
-        return Item{work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-            seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken,
-            tokenOffsetOfBatch, keyEnd, tileTotal, tilesPerSplit, firstTile, tiles, steps};
+        found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.steps =
+            item >= tiling_.items ? kPrefetch : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
+        return found;
     }
 
+    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
         if (extent < rowsBeforeEnd_) {
@@ -346,38 +358,23 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t item, int64_t firstHead, int64_t heads,
-        int64_t firstQuery, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(int64_t item, int64_t firstQuery, int64_t firstHead,
+        int64_t heads, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         if (tiles > 0 && item < tiling_.items) {
             if (tiling_.queryIsScaled) {
-                if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                    LoadNz(queryL1,
-                        scaledQueryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
-                            + firstHead * tiling_.queryStrideN],
-                        queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
-                } else {
-                    for (int64_t position = 0; position < queries; ++position) {
-                        LoadNz(queryL1[position * heads * kFractal],
-                            scaledQueryGm_[(firstToken + firstQuery
-                                + position) * tiling_.queryStrideS
-                                + firstHead * tiling_.queryStrideN],
-                            heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
-                    }
-                }
-            } else if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                LoadNz(queryL1,
+                LoadPositions(queryL1,
+                    scaledQueryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
+                        + firstHead * tiling_.queryStrideN],
+                    queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
+                    rowFractals * kFractal);
+            } else {
+                LoadPositions(queryL1,
                     queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
                         + firstHead * tiling_.queryStrideN],
-                    queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
-            } else {
-                for (int64_t position = 0; position < queries; ++position) {
-                    LoadNz(queryL1[position * heads * kFractal],
-                        queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
-                            + firstHead * tiling_.queryStrideN],
-                        heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
-                }
+                    queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
+                    rowFractals * kFractal);
             }
         }
     }
@@ -712,30 +709,30 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            LoadRow(partial,
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+            LoadRow(partial_,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
             SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
             MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                 kPaddedValueSize);
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial_,
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            partialSlot_ ^= 1;
+            SetFlag<HardEvent::V_MTE2>(kPartialFree);
         }
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads,
-        int64_t firstQuery, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(int64_t split, int64_t firstQuery, int64_t firstHead,
+        int64_t heads, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
+        // rows are stored by runs: the positions of a single head, or the heads of each
+        const int64_t runLength = heads == 1 ? rowBegin + rows : heads;
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -749,72 +746,59 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                     kPaddedValueSize);
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     chunk * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                if (heads == 1) {
-                    const int64_t head = firstHead;
-                    const int64_t queryIndex = firstQuery + rowBegin + r0;
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                     StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
-                        result, chunk, tiling_.valueDim, tiling_.outputStrideS, kPaddedValueSize);
-                } else {
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        StoreRow(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                            + head * tiling_.outputStrideN],
-                            result[row * kPaddedValueSize], tiling_.valueDim);
-                    }
+                        result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
+                        heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
+                        kPaddedValueSize);
                 }
-                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
+                SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
-                auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingMax_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingSum_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
+                Adds(leavingOut_, accumulator_[r0 * kPaddedValueSize], float(0),
                     chunk * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                if (heads == 1) {
-                    const int64_t head = firstHead;
-                    const int64_t queryIndex = firstQuery + rowBegin + r0;
+                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                     const int64_t partialRow =
                         split * tiling_.rowTotal
                             + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax, chunk, 8,
-                        tiling_.queryHeads * 8, 8);
-                    StoreRows(partialSumGm_[partialRow * 8], leavingSum, chunk, 8,
-                        tiling_.queryHeads * 8, 8);
-                    StoreRows(partialOutGm_[partialRow * kPaddedValueSize], leavingOut, chunk,
-                        kPaddedValueSize, tiling_.queryHeads * kPaddedValueSize, kPaddedValueSize);
-                } else {
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        const int64_t partialRow =
-                            split * tiling_.rowTotal
-                                + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        StoreRow(partialMaxGm_[partialRow * 8], leavingMax[row * 8], 8);
-                        StoreRow(partialSumGm_[partialRow * 8], leavingSum[row * 8], 8);
-                        StoreRow(partialOutGm_[partialRow * kPaddedValueSize],
-                            leavingOut[row * kPaddedValueSize], kPaddedValueSize);
-                    }
+                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax_[row * 8], runRows, 8,
+                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                    StoreRows(partialSumGm_[partialRow * 8], leavingSum_[row * 8], runRows, 8,
+                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                    StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
+                        leavingOut_[row * kPaddedValueSize], runRows, kPaddedValueSize,
+                        (heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize, kPaddedValueSize);
                 }
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                leavingMaxSlot_ ^= 1;
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
         }
     }
@@ -838,60 +822,50 @@ private:
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
-                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    LoadRow(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        chunk * 8);
-                    LoadRow(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        chunk * 8);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    LoadRow(partial,
-                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                        chunk * kPaddedValueSize);
-                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                    Exp(partMax, partMax, chunk * 8);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                    Mul(partSum, partSum, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize,
-                        kPaddedValueSize);
-                    MulRows<1>(partial, partMax, chunk, kPaddedValueSize, kPaddedValueSize);
-                    PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    partialSlot_ ^= 1;
-                }
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                partMaxSlot_ ^= 1;
+                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
+                LoadRow(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
+                LoadRow(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                    chunk * 8);
+                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+                LoadRow(partial_,
+                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                    chunk * kPaddedValueSize);
+                SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
+                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
+                Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                Sub(partMax_, partMax_, newMaxBlocks_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                Exp(partMax_, partMax_, chunk * 8);
+                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                Mul(partSum_, partSum_, partMax_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
+                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize, kPaddedValueSize);
+                MulRows<1>(partial_, partMax_, chunk, kPaddedValueSize, kPaddedValueSize);
+                PipeBarrier<PIPE_V>();
+                Add(accumulator_, accumulator_, partial_, chunk * kPaddedValueSize);
+                SetFlag<HardEvent::V_MTE2>(kPartialFree);
+                SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
-            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree);
             PipeBarrier<PIPE_V>();
-            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
             StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                 + head * tiling_.outputStrideN],
-                result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
-            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            resultSlot_ ^= 1;
+                result_, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
+            SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
     }
 
@@ -944,8 +918,7 @@ private:
 
     // Next slot of each lifetime
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
-    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
-    uint32_t resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
@@ -959,7 +932,7 @@ private:
     };
     CubeStep cubeSteps_[kRing];
     struct VectorStep {
-        int64_t tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads, firstHead,
+        int64_t tile, rows, tiles, item, slot, rowBegin, steps, heads, itemSlot, firstHead,
             firstQuery, firstToken, split;
     };
     VectorStep vectorSteps_[kRing];
@@ -983,10 +956,10 @@ private:
     GlobalTensor<T> scaledQueryGm_;  // scaled query
 
     // On-chip buffers with a single slot
-    LocalTensor<T> queryPart_, queryScaled_, prob_, newKey_, newValue_;
+    LocalTensor<T> queryPart_, queryScaled_, prob_, result_, newKey_, newValue_;
     LocalTensor<float> queryWide_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, accumulator_, mergedMax_, mergedSum_, newMaxBlocks_;
-    LocalTensor<float> mergedRescale_;
+    LocalTensor<float> rescale_, accumulator_, partial_, leavingMax_, leavingSum_, leavingOut_;
+    LocalTensor<float> mergedMax_, mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
 };
 
 }  // namespace self_attention_d128_e128_key_value

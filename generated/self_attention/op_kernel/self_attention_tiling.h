@@ -45,7 +45,6 @@ enum class SelfAttentionTilingKey : uint64_t {
 
 struct SelfAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
-    int64_t qRows;  // query positions of the longest batch row
     int64_t kvHeads;  // key/value heads
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
@@ -76,6 +75,7 @@ struct SelfAttentionTiling {
     int64_t cacheVStrideK;  // elements between neighbours of cacheV along K
     int64_t cacheVStrideB;  // elements between neighbours of cacheV along B
     int64_t valueStrideK;  // elements between neighbours of value along K
+    int64_t qRows;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row, at most
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
@@ -104,11 +104,13 @@ struct SelfAttentionTiling {
     // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
     // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
     float factorMultiply;
+    int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
     int64_t windowSize;  // rows of a ring
     float clampMin;  // clampMin
     float clampMax;  // clampMax
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
+    int64_t positions;  // qRows
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t keyStrideB;  // elements between neighbours of key along B

@@ -42,7 +42,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.queryDtype =
         NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16, DataType::kInt8});
     problem.headSize = sizes.headSize;
-    problem.valueSize = sizes.headSizeV;
+    problem.headSizeV = sizes.headSizeV;
     problem.valueGiven = call.value.given ? 1 : 0;
     problem.maskGiven = call.mask.given ? 1 : 0;
     problem.slopesGiven = call.slopes.given ? 1 : 0;
@@ -61,17 +61,15 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.maskType = call.maskType;
     problem.quantType = call.quantType;
     problem.outDataType = call.outDataType;
-    problem.qRows = sizes.qRows;
-    problem.seqLenLayout = NumberOf(sizes.seqLen_layout, {"batch", "2 batch"});
-    problem.batch = sizes.batch;
     problem.kvHeads = sizes.kvHeads;
     problem.headNum = call.headNum;
+    problem.batch = sizes.batch;
+    problem.qRows = sizes.qRows;
     problem.cores = cores;
     problem.kvRows = sizes.kvRows;
     problem.nTokens = sizes.nTokens;
     problem.qkScale = static_cast<float>(call.qkScale);
-    problem.headSizeV = sizes.headSizeV;
-    problem.headSizeValue = sizes.headSize;
+    problem.seqLenLayout = NumberOf(sizes.seqLen_layout, {"batch", "2 batch"});
     problem.maskCols = sizes.maskCols;
     problem.kernelType = call.kernelType;
     problem.calcType = call.calcType;

@@ -73,8 +73,7 @@ constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 constexpr int32_t kLeavingMaxReady = 3;
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the
-// order of the stages a slot is read before it is written again.
+// the order of the stages a slot is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -151,23 +150,22 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyEnd,
-                tileTotal, tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
-            const int64_t rowFractals = CeilDiv(taskRows, kFractal);
+            const Item work = DecodeItem(item);
+            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
-                KeysBefore(batch, tiling_.seqLenLayoutIs1, tiling_.batchScalar);
+                tiling_.seqLenLayoutIs1 ? KeysBefore(work.batch) : work.firstToken;
             const int64_t valueStart = keyStart;
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(item, firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
+            LoadQuery(item, work.firstQuery, work.firstHead, work.heads, work.queries, rowFractals,
+                work.firstToken, work.tiles);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot,
-                    taskRows, rowFractals};
-                if (tile < tiles && item < tiling_.items) {
-                    ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile,
-                        slot);
+                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd,
+                    work.kvHead, valueStart, slot, work.taskRows, rowFractals};
+                if (tile < work.tiles && item < tiling_.items) {
+                    ScoreTile(work.kvHead, work.taskRows, rowFractals, work.keyEnd, work.firstTile,
+                        keyStart, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
@@ -206,24 +204,23 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const auto [work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-                seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyEnd,
-                tileTotal, tilesPerSplit, firstTile, tiles, steps] = DecodeItem(item);
-            const int64_t rowsPerCore = CeilDiv(taskRows, 2);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-            const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            const Item work = DecodeItem(item);
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
+            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, tiles, item, slot, rowBegin, steps, itemSlot,
-                    heads, firstHead, firstQuery, firstToken, split};
+                vectorSteps_[slot] = {tile, rows, work.tiles, item, slot, rowBegin, work.steps,
+                    work.heads, itemSlot, work.firstHead, work.firstQuery, work.firstToken,
+                    work.split};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < tiles && item < tiling_.items) {
-                    SoftmaxTile(firstHead, heads, firstQuery, keyEnd, firstTile, tile, slot,
-                        itemSlot, rowBegin, rows);
+                if (tile < work.tiles && item < tiling_.items) {
+                    SoftmaxTile(work.firstQuery, work.firstHead, work.heads, work.keyEnd,
+                        work.firstTile, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -235,9 +232,9 @@ private:
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlier.steps - 1) {
-                        WriteRows(earlier.split, earlier.firstHead, earlier.heads,
-                            earlier.firstQuery, earlier.firstToken, earlier.itemSlot,
-                            earlier.rowBegin, earlier.rows);
+                        WriteRows(earlier.split, earlier.firstQuery, earlier.firstHead,
+                            earlier.heads, earlier.firstToken, earlier.itemSlot, earlier.rowBegin,
+                            earlier.rows);
                     }
                 }
             }
@@ -257,45 +254,70 @@ private:
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
-        int64_t work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads;
-        int64_t seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyEnd;
-        int64_t tileTotal, tilesPerSplit, firstTile, tiles, steps;
+        int64_t split;  // its part of the keys of the task
+        int64_t firstQuery;  // first query position of the task in its batch row
+        int64_t kvHead;  // key/value head
+        int64_t batch;  // batch row
+        int64_t firstHead;  // first query head of the task
+        int64_t heads;  // query heads of the task
+        int64_t queries;  // query positions of the task
+        int64_t taskRows;  // query rows of the task
+        int64_t firstToken;  // first query of the batch row among the tokens of all
+        int64_t keyEnd;  // end of the keys of the task
+        int64_t firstTile;  // first key tile of the item
+        int64_t tiles;  // key tiles of the item
+        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
-        const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work / tiling_.tasks;
+        Item found;
+        const int64_t work =
+            MinOf(item
+                + (item / blockCount_ < tiling_.items / blockCount_
+                    && (tiling_.items / blockCount_ - item / blockCount_) % 2 == 1
+                    ? blockCount_ - 1 - 2 * blockIndex_
+                    : 0),
+                tiling_.items - 1);
+        found.split = work / tiling_.tasks;
         const int64_t task = work % tiling_.tasks;
-        const int64_t queryTile = task % tiling_.queryTiles;
-        const int64_t headTile = task / tiling_.queryTiles % tiling_.headTiles;
-        const int64_t kvHead = task / tiling_.queryTiles / tiling_.headTiles % tiling_.kvHeads;
-        const int64_t batch = task / tiling_.queryTiles / (tiling_.headTiles * tiling_.kvHeads);
-        const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-        const int64_t heads =
-            MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        const int64_t seqLenOfBatch = seqLenGm_.GetValue(batch);
+        const int64_t positionsPerTask = tiling_.queriesPerTask;
+        const int64_t headTasks = tiling_.kvHeads * tiling_.headTiles;
+        const int64_t taskOfBatch = task % (tiling_.queryTiles * headTasks);
+        const int64_t firstHeadTask =
+            taskOfBatch / (tiling_.queryTiles * tiling_.headsAtOnce) * tiling_.headsAtOnce;
+        const int64_t headsBeside = MinOf(tiling_.headsAtOnce, headTasks - firstHeadTask);
+        const int64_t taskOfHeads = taskOfBatch - tiling_.queryTiles * firstHeadTask;
+        const int64_t queryTile = tiling_.queryTiles - 1 - taskOfHeads / headsBeside;
+        const int64_t headTask =
+            task / (tiling_.queryTiles * headTasks) * headTasks + firstHeadTask
+                + taskOfHeads % headsBeside;
+        found.firstQuery = queryTile * positionsPerTask;
+        const int64_t headTile = headTask % tiling_.headTiles;
+        found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
+        found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
+        found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+        found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
+        const int64_t seqLenOfBatch = seqLenGm_.GetValue(found.batch);
         const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
-        const int64_t firstQuery = queryTile * tiling_.queriesPerTask;
-        const int64_t queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - firstQuery));
-        const int64_t taskRows = heads * queries;
-        const int64_t firstToken = RowsBefore(batch);
-        const int64_t keyEnd =
+        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
+        found.taskRows = found.heads * found.queries;
+        found.firstToken = RowsBefore(found.batch);
+        found.keyEnd =
             MinOf(MinOf(tiling_.seqLenLayoutIs1
-                ? seqLenGm_.GetValue(tiling_.batchScalar + batch)
+                ? seqLenGm_.GetValue(tiling_.batchScalar + found.batch)
                 : seqLenOfBatch, tiling_.keyCapacity),
-                MaxOf(0, firstQuery + queries));
-        const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
+                MaxOf(0, found.firstQuery + found.queries));
+        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
-        const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-        const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-        const int64_t steps =
-            item >= tiling_.items ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
-        return Item{work, split, task, queryTile, headTile, kvHead, batch, firstHead, heads,
-            seqLenOfBatch, queryLength, firstQuery, queries, taskRows, firstToken, keyEnd,
-            tileTotal, tilesPerSplit, firstTile, tiles, steps};
+        found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.steps =
+            item >= tiling_.items ? kPrefetch : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
+        return found;
     }
 
+    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
         if (extent < rowsBeforeEnd_) {
@@ -308,41 +330,31 @@ private:
         return rowsBeforeSum_;
     }
 
-    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t seqLenLayoutIs1,
-        int64_t batchScalar)
+    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
+    __aicore__ inline int64_t KeysBefore(int64_t extent)
     {
         if (extent < keysBeforeEnd_) {
             keysBeforeEnd_ = 0;
             keysBeforeSum_ = 0;
         }
         for (; keysBeforeEnd_ < extent; ++keysBeforeEnd_) {
-            keysBeforeSum_ += seqLenLayoutIs1
-                ? seqLenGm_.GetValue(batchScalar + keysBeforeEnd_)
-                : seqLenGm_.GetValue(keysBeforeEnd_);
+            keysBeforeSum_ += seqLenGm_.GetValue(tiling_.batchScalar + keysBeforeEnd_);
         }
         return keysBeforeSum_;
     }
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t item, int64_t firstHead, int64_t heads,
-        int64_t firstQuery, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(int64_t item, int64_t firstQuery, int64_t firstHead,
+        int64_t heads, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         if (tiles > 0 && item < tiling_.items) {
-            if (heads == 1 && tiling_.queryStrideS <= 65535) {
-                LoadNz(queryL1,
-                    queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
-                        + firstHead * tiling_.queryStrideN],
-                    queries, tiling_.headDim, tiling_.queryStrideS, rowFractals * kFractal);
-            } else {
-                for (int64_t position = 0; position < queries; ++position) {
-                    LoadNz(queryL1[position * heads * kFractal],
-                        queryGm_[(firstToken + firstQuery + position) * tiling_.queryStrideS
-                            + firstHead * tiling_.queryStrideN],
-                        heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
-                }
-            }
+            LoadPositions(queryL1,
+                queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
+                    + firstHead * tiling_.queryStrideN],
+                queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
+                rowFractals * kFractal);
         }
     }
 
@@ -478,7 +490,7 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t firstHead, int64_t heads, int64_t firstQuery,
+    __aicore__ inline void SoftmaxTile(int64_t firstQuery, int64_t firstHead, int64_t heads,
         int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot, int64_t itemSlot,
         int64_t rowBegin, int64_t rows)
     {
@@ -652,9 +664,11 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads,
-        int64_t firstQuery, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(int64_t split, int64_t firstQuery, int64_t firstHead,
+        int64_t heads, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
+        // rows are stored by runs: the positions of a single head, or the heads of each
+        const int64_t runLength = heads == 1 ? rowBegin + rows : heads;
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -674,20 +688,19 @@ private:
                 Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     chunk * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                if (heads == 1) {
-                    const int64_t head = firstHead;
-                    const int64_t queryIndex = firstQuery + rowBegin + r0;
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                     StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
-                        result, chunk, tiling_.valueDim, tiling_.outputStrideS, kPaddedValueSize);
-                } else {
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        StoreRow(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                            + head * tiling_.outputStrideN],
-                            result[row * kPaddedValueSize], tiling_.valueDim);
-                    }
+                        result[row * kPaddedValueSize], runRows, tiling_.valueDim,
+                        heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
+                        kPaddedValueSize);
                 }
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;
@@ -707,30 +720,24 @@ private:
                 Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
                     chunk * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                if (heads == 1) {
-                    const int64_t head = firstHead;
-                    const int64_t queryIndex = firstQuery + rowBegin + r0;
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                     const int64_t partialRow =
                         split * tiling_.rowTotal
                             + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax, chunk, 8,
-                        tiling_.queryHeads * 8, 8);
-                    StoreRows(partialSumGm_[partialRow * 8], leavingSum, chunk, 8,
-                        tiling_.queryHeads * 8, 8);
-                    StoreRows(partialOutGm_[partialRow * kPaddedValueSize], leavingOut, chunk,
-                        kPaddedValueSize, tiling_.queryHeads * kPaddedValueSize, kPaddedValueSize);
-                } else {
-                    for (int64_t row = 0; row < chunk; ++row) {
-                        const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        const int64_t partialRow =
-                            split * tiling_.rowTotal
-                                + (firstToken + queryIndex) * tiling_.queryHeads + head;
-                        StoreRow(partialMaxGm_[partialRow * 8], leavingMax[row * 8], 8);
-                        StoreRow(partialSumGm_[partialRow * 8], leavingSum[row * 8], 8);
-                        StoreRow(partialOutGm_[partialRow * kPaddedValueSize],
-                            leavingOut[row * kPaddedValueSize], kPaddedValueSize);
-                    }
+                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax[row * 8], runRows, 8,
+                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                    StoreRows(partialSumGm_[partialRow * 8], leavingSum[row * 8], runRows, 8,
+                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                    StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
+                        leavingOut[row * kPaddedValueSize], runRows, kPaddedValueSize,
+                        (heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize, kPaddedValueSize);
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 leavingMaxSlot_ ^= 1;
@@ -834,7 +841,7 @@ private:
     };
     CubeStep cubeSteps_[kRing];
     struct VectorStep {
-        int64_t tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads, firstHead,
+        int64_t tile, rows, tiles, item, slot, rowBegin, steps, heads, itemSlot, firstHead,
             firstQuery, firstToken, split;
     };
     VectorStep vectorSteps_[kRing];

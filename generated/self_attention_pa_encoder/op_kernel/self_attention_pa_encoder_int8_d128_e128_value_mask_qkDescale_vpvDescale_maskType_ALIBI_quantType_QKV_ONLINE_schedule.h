@@ -18,11 +18,11 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 
 // Schedule options. They may be edited within the limits that the assertions state.
 // Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
+constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 // keys of one score tile (needed: a block of int8 probabilities (self_attention.py:560))
 constexpr int64_t kTileKeys = 128;
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 

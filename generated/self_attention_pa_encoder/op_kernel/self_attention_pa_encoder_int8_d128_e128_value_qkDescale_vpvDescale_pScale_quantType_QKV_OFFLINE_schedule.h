@@ -20,11 +20,11 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 // Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv 1 (needed: given
 // steps divide probabilities under the maximum of all keys so far (self_attention.py:560)), cores
 // auto.
+constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 // keys of one score tile (needed: a block of int8 probabilities (self_attention.py:560))
 constexpr int64_t kTileKeys = 128;
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 

@@ -72,15 +72,16 @@ enum class SelfAttentionPaEncoderTilingKey : uint64_t {
 
 struct SelfAttentionPaEncoderTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
-    int64_t qRows;  // query positions of the longest batch row
-    int64_t seqLenLayoutIs1;  // seqLenLayout == 1
-    int64_t batchScalar;  // batch
     int64_t kvHeads;  // key/value heads
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
     int64_t headTiles;  // tasks that share the query heads of a key/value head
+    int64_t largeTiles;  // large tasks that share the query positions of a batch row
     int64_t queriesPerTask;  // query positions of a task, at most
+    int64_t queriesPerSmallTask;  // query positions of a small task, one band of rows
+    int64_t smallPositions;  // first query positions of a batch row, which small tasks have
     int64_t queryTiles;  // tasks that share the query positions of a batch row
+    int64_t largeTasks;  // large tasks; all others are small
     int64_t rowsPerTask;  // query rows of a task, at most
     int64_t tasks;  // units of work before keys are split
     int64_t splits;  // parts the keys of a row are split into
@@ -97,7 +98,10 @@ struct SelfAttentionPaEncoderTiling {
     int64_t keyStrideK;  // elements between neighbours of key along K
     int64_t valueStrideU;  // elements between neighbours of value along U
     int64_t valueStrideK;  // elements between neighbours of value along K
+    int64_t qRows;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row, at most
+    int64_t seqLenLayoutIs1;  // seqLenLayout == 1
+    int64_t batchScalar;  // batch
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
@@ -117,11 +121,13 @@ struct SelfAttentionPaEncoderTiling {
     // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
     // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
     float factorMultiply;
+    int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
     float clampMin;  // clampMin
     float clampMax;  // clampMax
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
+    int64_t positions;  // qRows
     int64_t keyStrideB;  // elements between neighbours of key along B
     int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t queryStrideQ;  // elements between neighbours of query along Q

@@ -48,17 +48,16 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.maskLayout =
         NumberOf(sizes.mask_layout,
             {"square", "per head", "per batch", "full", "128", "256", "columns", "512"});
-    problem.maxOfSeqLen =
-        MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); });
     problem.kvHeads = sizes.kvHeads;
     problem.headNum = call.headNum;
     problem.batch = sizes.batch;
+    problem.maxOfSeqLen =
+        MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); });
     problem.cores = cores;
     problem.maxBlockNum = sizes.maxBlockNum;
     problem.blockSize = sizes.blockSize;
     problem.nTokens = sizes.nTokens;
     problem.qkScale = static_cast<float>(call.qkScale);
-    problem.headSizeValue = sizes.headSize;
     problem.maskRows = sizes.maskRows;
     return problem;
 }

@@ -55,6 +55,7 @@ class Instruction {
   void note_scratch(const Operand& o);
   void order_by_compiler();
   void take_time(const Work& work);
+  void execute(const Work& work, const CoreTime::Moved& moved);
   static void note_touched();
   bool is_real() const;
   void count_global(const Operand& o, CoreTime::Moved& moved);

@@ -7,11 +7,11 @@
 
 namespace attnemu {
 
-// Members of a JSON object, without its braces: "instructions" and "busy_cycles" by pipe, "busy_by_core" of each kind,
-// "active_by_core": cycles with an instruction in flight,
-// of core, "block_ends": cycles at which each block ends, "critical_path": cycles by cause along the chain that ends last, "bank_conflicts": cycles by line,
-// "cycles" of the launch, "memory_read_bytes" and "memory_write_bytes" from and to
-// memory behind L2, "cores" [blocks, cube cores a block, vector cores a block].
+// Members of a JSON object, without its braces: "instructions" and "busy_cycles" by pipe, "busy_by_core" of each kind
+// of core, "active_by_core": cycles with an instruction in flight, "block_ends": cycles at which each block ends,
+// "critical_path": cycles by cause along the chain that ends last, "bank_conflicts": cycles by line, "cycles" of the
+// launch, "memory_read_bytes" and "memory_write_bytes" from and to memory behind L2, "cores" [blocks, cube cores a
+// block, vector cores a block].
 std::string counters_json(const Machine& m);
 // Recorded spans, a line each, behind the names of the cores; see attndsl/emulator/trace.py.
 void write_spans(std::FILE* to, const Machine& m, const char* kernel);

@@ -40,11 +40,11 @@ struct PipeTime {
   uint32_t issued = 0;
 };
 
-// Something that took time; `what` and `file` are literals of the program.
 // Where an instruction begins to write or read on chip.
 struct Touched { MemoryKind memory; bool written; uint32_t at; };
 constexpr int kMostTouched = 4;
 
+// Something that took time; `what` and the files of lines are literals of the program.
 struct Span {
   int core;
   Pipe pipe;

@@ -1,0 +1,168 @@
+"""The branches in which a plan picks a kernel: one for each text and what it asks of a problem.
+
+Kernels that differ in their io dtype alone share a branch, which picks the tiling key by the dtype.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from attndsl.codegen.host.problem_members import io_tensor
+from attndsl.codegen.host.problem_words import Words
+from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards
+from attndsl.codegen.kernel_set.kernel_names import key_name
+from attndsl.codegen.text.line_breaks import WIDTH
+from attndsl.compiler.compile import Compiled
+from attndsl.expr.argument_facts import DTYPE, dtype_of, kind_of
+
+_ROW_WIDTH = WIDTH - 14
+"""Columns of a kernel's row in the plan, without its indent and what closes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedKernel:
+    """One kernel in the host's choice.
+
+    Attributes:
+        compiled: the kernel.
+        function: its tiling function. ``namespace``: of its text.
+        row: the numbers of its forms and the constants of its schedule.
+        waits: when its blocks wait for each other, over the tiling data.
+    """
+
+    compiled: Compiled
+    function: str
+    namespace: str
+    row: tuple[str, ...]
+    waits: str
+
+    @property
+    def dtype(self) -> str:
+        """The io dtype."""
+        return self.compiled.specialization.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Kernels that the plan launches alike.
+
+    Attributes:
+        title: the text of the kernels, and their dtypes.
+        test: what a problem of theirs meets, operands of ``&&``.
+        key: the expression of the tiling key.
+        row: the lines of the row of numbers. ``row_type``: of the constant that it is.
+    """
+
+    title: str
+    test: tuple[str, ...]
+    key: str
+    function: str
+    namespace: str
+    row: tuple[str, ...]
+    row_type: str
+    waits: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """How a plan picks a kernel.
+
+    Attributes:
+        common: what all kernels ask of a problem, operands of ``&&``; asked once where there are several.
+        branches: in the order in which the plan tries them.
+    """
+
+    common: tuple[str, ...]
+    branches: tuple[Branch, ...]
+
+
+def dispatch(kernels: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Dispatch:
+    """The choice between some kernels; those of one dtype stay in order."""
+    found = [_branch(group, words) for group in _groups(kernels)]
+    if len(found) < 2:
+        return Dispatch((), tuple(found))
+    common = tuple(test for test in found[0].test if all(test in each.test for each in found))
+    own = [tuple(test for test in each.test if test not in common) for each in found]
+    if not all(own):  # one takes all that others take
+        return Dispatch((), tuple(found))
+    return Dispatch(common, tuple(replace(each, test=test) for each, test in zip(found, own, strict=True)))
+
+
+def _groups(kernels: Sequence[PlannedKernel]) -> list[list[PlannedKernel]]:
+    """The kernels of each branch."""
+    groups: list[list[PlannedKernel]] = []
+    for kernel in kernels:
+        for group in reversed(groups):
+            if all(_alike(other, kernel) for other in group):
+                group.append(kernel)
+                break
+            if any(other.dtype == kernel.dtype for other in group):
+                groups.append([kernel])
+                break
+        else:
+            groups.append([kernel])
+    return groups
+
+
+def _alike(first: PlannedKernel, second: PlannedKernel) -> bool:
+    """Whether two kernels are launched alike but for dtypes, those of the io and of other tensors."""
+    mine, others = guards(first.compiled), guards(second.compiled)
+    return (
+        (first.function, first.namespace, first.waits) == (second.function, second.namespace, second.waits)
+        and first.dtype != second.dtype
+        and len(mine) == len(others)
+        and all(
+            _same(one, other) or _are_of_a_dtype(one, other) for one, other in zip(mine, others, strict=True)
+        )
+    )
+
+
+def _same(first: DispatchGuard, second: DispatchGuard) -> bool:
+    return first.holds == second.holds and first.condition.same(second.condition)
+
+
+def _are_of_a_dtype(first: DispatchGuard, second: DispatchGuard) -> bool:
+    """Whether both ask for the dtype of one tensor and nothing else."""
+    symbols = first.condition.symbols()
+    return symbols == second.condition.symbols() and len(symbols) == 1 and kind_of(*symbols) == DTYPE
+
+
+def _io_guard(kernel: PlannedKernel) -> DispatchGuard:
+    """The guard of the io dtype."""
+    io = dtype_of(io_tensor(kernel.compiled.operator).name).name
+    return next(each for each in guards(kernel.compiled) if each.condition.symbols() == {io})
+
+
+def _picked(texts: Sequence[str], io: Sequence[str]) -> str:
+    """One text, or the expression that picks it by the io dtype; ``io``: the test of each dtype."""
+    if len(set(texts)) == 1:
+        return texts[0]
+    rest = _picked(texts[1:], io[1:])
+    return f"{io[0]} ? {texts[0]} : {f'({rest})' if ' ? ' in rest else rest}"
+
+
+def _branch(group: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Branch:
+    first, every = group[0], [guards(kernel.compiled) for kernel in group]
+    shared = [all(_same(column[0], each) for each in column) for column in zip(*every, strict=True)]
+    rest = [guard.shown(words) for guard, common in zip(every[0], shared, strict=True) if common]
+    own = [
+        " && ".join(guard.shown(words) for guard, common in zip(each, shared, strict=True) if not common)
+        for each in every
+    ]
+    asked = []
+    if len(group) > 1:
+        asked = [f"({' || '.join(f'({each})' if ' && ' in each else each for each in own)})"]
+    io = [_io_guard(kernel).shown(words) for kernel in group]
+    row = [_picked(members, io) for members in zip(*(kernel.row for kernel in group), strict=True)]
+    return Branch(
+        title=f"{first.namespace}: {' or '.join(kernel.dtype for kernel in group)}",
+        test=(*asked, *rest),
+        key=_picked([f"Key::{key_name(kernel.compiled)}" for kernel in group], io),
+        function=first.function,
+        namespace=first.namespace,
+        row=tuple(textwrap.wrap(", ".join(row), _ROW_WIDTH, break_long_words=False, break_on_hyphens=False)),
+        row_type="const Kernel" if any(" ? " in each for each in row) else "constexpr Kernel",
+        waits=first.waits,
+    )

@@ -1,0 +1,46 @@
+"""What an author writes where a graph breaks a rule, by what the axes of a tensor tell of it."""
+
+from __future__ import annotations
+
+from attndsl.graph.nodes import Axes
+
+
+def reader_of(axes: Axes) -> str:
+    """Which key source reads a tensor with these axes, after "; "; empty where none does."""
+    if {"P", "R"} <= set(axes):
+        return "; attend.paged(tensor, table, block_size) reads a cache in blocks"
+    if "U" in axes and not {"B", "G"} & set(axes):
+        return "; attend.packed(tensor, ends) reads rows that are packed"
+    if "G" in axes:
+        return "; attend.listed(tensors, index=...) reads a list of tensors"
+    if "T" in axes:
+        return "; attend.rows(tensor) reads rows of an axis T"
+    return ""
+
+
+def as_packed(axes: Axes, *, queries: bool) -> str:
+    """How a tensor is declared whose rows are packed, after "; "."""
+    token, row = ("S", "Q") if queries else ("U", "T")
+    if row in axes and "B" in axes:
+        how = "it is the query itself" if queries else "attend.rows(tensor) reads them"
+        return f"; rows with an axis of batch rows are not packed: {how}"
+    packed = " ".join(token if axis == row else axis for axis in axes)
+    return f'; give it the axes "{packed}" by axes= of op.input: its rows are packed' if row in axes else ""
+
+
+def as_query(axes: Axes) -> str:
+    """How a tensor becomes queries, after "; "."""
+    if "S" in axes:
+        return "; attend.packed(query, ends) reads queries that are packed"
+    if "K" in axes and "N" not in axes:
+        return "; the heads of queries have the axis N, those of keys and values K"
+    return '; pass axes="B N Q D" to op.input of the query'
+
+
+def as_keys(axes: Axes) -> str:
+    """How rows become keys, after "; "."""
+    if "E" in axes:
+        return '; E is the axis of channels of values: pass axes="B K T D" to op.input of the keys'
+    if "N" in axes:
+        return '; the heads of keys and values have the axis K: pass axes="B K T D" to op.input of the keys'
+    return ""

@@ -1,0 +1,162 @@
+"""How the query positions of a batch row are cut into tasks, and in which order tasks have them.
+
+With several bands of rows a task, the host may leave the first positions of a batch row to small tasks of one
+band: large ones, which read keys and values once for all bands, come in whole rounds of all cores, and small
+ones even out the rest. All large tasks come before all small ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimum, round_up, select
+from attndsl.lowering.emit.emitter import Emitter
+from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, TASK
+from attndsl.lowering.signature.host_scalars import CORES
+from attndsl.tile.program import tiling_field_ref, tiling_scalar
+from attndsl.tile.statements import Let, Statement
+
+PER_TASK = Symbol("positionsPerTask")
+"""Query positions of the running task, at most."""
+HEAD_TASK = Symbol("headTask")
+"""The running task's number among those of all heads of all batch rows at the same positions."""
+_TILES, _TILE, _PART_TASK = Symbol("partTiles"), Symbol("queryTile"), Symbol("partTask")
+_HEAD_TASKS, _FIRST_HEAD_TASK, _WIDTH = Symbol("headTasks"), Symbol("firstHeadTask"), Symbol("headsBeside")
+_IN_ROW, _IN_GROUP = Symbol("taskOfBatch"), Symbol("taskOfHeads")
+_WORTH = (8, 9)
+"""Share of the rows, parts and whole, from which reading keys once for two bands of rows is worth more."""
+_SHARES = (
+    ("ninths", "the query positions of the busiest core with large tasks, in ninths"),
+    ("ninthsWithBands", "ninths from which tasks of one band are not worth reading keys more often"),
+)
+"""How the plan calls the whole and the parts."""
+
+
+def positions_of_rows(rows: Expr, heads: Expr) -> Expr:
+    """Query positions that so many rows hold with ``heads`` heads each; one at least."""
+    return maximum(1, rows // maximum(heads, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class PositionTiles:
+    """The cut of one kernel's query positions.
+
+    Attributes:
+        mixed: whether the host may leave the first positions to tasks of one band of rows.
+    """
+
+    mixed: bool
+
+    def add_fields(self, emit: Emitter, heads: Expr, most: Expr) -> None:
+        """The tiling fields of the cut; ``heads``: of a task, ``most``: positions of a task at most."""
+        add, positions = emit.inventory.field, emit.signature.extents["Q"]
+        if not self.mixed:
+            add("queriesPerTask", most, "query positions of a task, at most")
+            tiles = ceil_div(positions, tiling_field_ref("queriesPerTask"))
+            add("queryTiles", tiles, "tasks that share the query positions of a batch row")
+            return
+        few = positions_of_rows(emit.rows_per_band, heads)
+        large = self._large_tiles(emit, few, most)
+        add("largeTiles", large, "large tasks that share the query positions of a batch row")
+        count = tiling_field_ref("largeTiles")
+        add("queriesPerTask", select(count > 0, most, few), "query positions of a task, at most")
+        add("queriesPerSmallTask", few, "query positions of a small task, one band of rows")
+        small = round_up(maximum(0, positions - count * most), tiling_field_ref("queriesPerSmallTask"))
+        add("smallPositions", small, "first query positions of a batch row, which small tasks have")
+        tiles = count + tiling_field_ref("smallPositions") // tiling_field_ref("queriesPerSmallTask")
+        add("queryTiles", tiles, "tasks that share the query positions of a batch row")
+        tasks = emit.signature.extents["B"] * _head_tasks_on_host() * count
+        add("largeTasks", tasks, "large tasks; all others are small")
+
+    def _large_tiles(self, emit: Emitter, few: Expr, most: Expr) -> Expr:
+        """Large tasks of a batch row: all, as many as fill rounds of all cores, or none.
+
+        None, if there are fewer large tasks than cores, or if the busiest core has less than ``_WORTH`` of
+        the positions then. A core has the items of its number in each round, so that places which the last
+        round of large tasks leaves free take a small one each.
+        """
+        extents, number = emit.signature.extents, emit.inventory.host_number
+        positions = extents["Q"]
+        groups = number(
+            "tasksAbreast", extents["B"] * _head_tasks_on_host(), "tasks of all heads at the same positions"
+        )
+
+        def busiest(name: str, large: Expr, meaning: str) -> tuple[Expr, Expr]:
+            """Large tasks of a batch row, and the positions of the busiest core with them."""
+            count = number(f"{name}Tiles", large, f"large tasks of a batch row, {meaning}")
+            turns = number(f"{name}Rounds", ceil_div(groups * count, CORES), "rounds of them")
+            small = groups * ceil_div(maximum(0, positions - count * most), few)
+            left = number(
+                f"{name}Left",
+                maximum(0, small - (turns * CORES - groups * count)),
+                "small tasks behind the last round of them",
+            )
+            of_core = turns * most + ceil_div(left, CORES) * few
+            return count, number(f"{name}OfCore", of_core, "query positions of the busiest core with them")
+
+        full = positions // most
+        in_rounds = groups * full // CORES * CORES // maximum(groups, 1)
+        all_large, of_all = busiest("all", ceil_div(positions, most), "if none is small")
+        some_large, of_some = busiest("whole", minimum(full, in_rounds), "if they fill whole rounds")
+        _, of_none = busiest("no", Const(0), "if all are small")
+        total, parts = (
+            emit.inventory.host_constant(name, value, meaning)
+            for (name, meaning), value in zip(_SHARES, reversed(_WORTH), strict=True)
+        )
+        uneven = of_none * total < minimum(of_some, of_all) * parts
+        mixed = select(of_some < of_all, some_large, all_large)
+        return select((groups * all_large < CORES) | uneven, 0, mixed)
+
+    # In the kernel ----------------------------------------------------------------------------------------
+
+    def enter(self, emit: Emitter) -> list[Statement]:
+        """The scalars of task ``task``: :data:`HEAD_TASK`, ``firstQuery`` and :data:`PER_TASK`."""
+        per_task, small = tiling_scalar("queriesPerTask"), tiling_scalar("queriesPerSmallTask")
+        tiles: Expr = tiling_scalar("queryTiles")
+        task, begin = TASK, as_expr(0)
+        parts: list[Statement] = []
+        if self.mixed:
+            tasks, large = tiling_scalar("largeTasks"), tiling_scalar("largeTiles")
+            is_large = tasks > TASK
+            begin = select(is_large, tiling_scalar("smallPositions"), 0)
+            parts = [
+                Let(symbol=_PART_TASK, value=TASK - select(is_large, 0, tasks)),
+                Let(symbol=_TILES, value=select(is_large, large, tiles - large)),
+                Let(symbol=PER_TASK, value=select(is_large, per_task, small)),
+            ]
+            tiles, task, per_task = _TILES, _PART_TASK, PER_TASK
+        else:
+            parts = [Let(symbol=PER_TASK, value=per_task)]
+        order = self._longest_first(emit, task, tiles) if emit.longest_first else self._in_turn(task, tiles)
+        return [*parts, *order, Let(symbol=FIRST_QUERY, value=begin + _TILE * PER_TASK)]
+
+    @staticmethod
+    def _in_turn(task: Expr, tiles: Expr) -> list[Statement]:
+        """The positions of one head follow each other: cores share keys and values."""
+        return [Let(symbol=_TILE, value=task % tiles), Let(symbol=HEAD_TASK, value=task // tiles)]
+
+    @staticmethod
+    def _longest_first(emit: Emitter, task: Expr, tiles: Expr) -> list[Statement]:
+        """The last positions of all heads of a batch row come first, which see most keys.
+
+        Heads whose keys and values L2 does not hold together come in groups.
+        """
+        at_once = tiling_scalar(emit.label("headsAtOnce"))
+        first = _IN_ROW // (tiles * at_once) * at_once
+        return [
+            Let(symbol=_HEAD_TASKS, value=tiling_scalar("kvHeads") * tiling_scalar("headTiles")),
+            Let(symbol=_IN_ROW, value=task % (tiles * _HEAD_TASKS)),
+            Let(symbol=_FIRST_HEAD_TASK, value=first),
+            Let(symbol=_WIDTH, value=minimum(at_once, _HEAD_TASKS - _FIRST_HEAD_TASK)),
+            Let(symbol=_IN_GROUP, value=_IN_ROW - tiles * _FIRST_HEAD_TASK),
+            Let(symbol=_TILE, value=tiles - 1 - _IN_GROUP // _WIDTH),
+            Let(
+                symbol=HEAD_TASK,
+                value=task // (tiles * _HEAD_TASKS) * _HEAD_TASKS + _FIRST_HEAD_TASK + _IN_GROUP % _WIDTH,
+            ),
+        ]
+
+
+def _head_tasks_on_host() -> Expr:
+    """Tasks of all heads of a batch row at the same positions, for the host."""
+    return tiling_field_ref("kvHeads") * tiling_field_ref("headTiles")

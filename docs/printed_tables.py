@@ -1,0 +1,113 @@
+"""Tables of the pages that the code prints: ``<!-- print: NAME -->`` in a page stands for one of them.
+
+MkDocs calls :func:`on_page_markdown`, see mkdocs.yml. Nothing here says what the code says already.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from attndsl.base.package_files import specs_dir
+from attndsl.graph.nodes import AXIS_MEANINGS
+from attndsl.lowering.keys.source_rules import SOURCES
+from attndsl.lowering.masks.mask_rules import MASK_KINDS
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS
+from attndsl.lowering.preconditions import IO_DTYPES, RULES
+from attndsl.lowering.results.row_operations import FORMS
+from attndsl.spec.operator.starting_specs import kinds
+
+_MARK = re.compile(r"^<!-- print: (.*) -->$", re.MULTILINE)
+
+
+class UnknownTableError(ValueError):
+    """A page asks for a table that nothing prints."""
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """The page with its tables.
+
+    Raises:
+        UnknownTableError: nothing prints a table of this name.
+    """
+
+    def printed(mark: re.Match[str]) -> str:
+        if mark[1] not in TABLES:
+            raise UnknownTableError(f"no table is called '{mark[1]}'; there are {', '.join(TABLES)}")
+        return "\n".join(TABLES[mark[1]]())
+
+    return _MARK.sub(printed, markdown)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    for row in (head, ("---",) * len(head), *rows):
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def _first_sentence(documented: object) -> str:
+    text = " ".join((documented.__doc__ or "").split("\n\n")[0].split()).replace("``", "`")
+    return re.split(r"(?<=[a-z`])[.:;] ", text)[0].rstrip(".")
+
+
+def axes() -> Iterator[str]:
+    """The letters of axes."""
+    yield from _table(("letter", "counts"), ((f"`{axis}`", says) for axis, says in AXIS_MEANINGS.items()))
+
+
+def masks() -> Iterator[str]:
+    """The kinds of masks, as the lowering tries them."""
+    lowered = (kind for kind in MASK_KINDS if kind.form)
+    yield from _table(("kind", "form"), ((kind.name, kind.form) for kind in lowered))
+
+
+def sources() -> Iterator[str]:
+    """The sources of keys and values."""
+    yield from _table(
+        ("source", "what it reads"), ((each.__name__, _first_sentence(each)) for each in SOURCES)
+    )
+
+
+def operations() -> Iterator[str]:
+    """The elementwise operations of scores and of results."""
+    yield f"Of scores and of results: {', '.join(f'`{name}`' for name in OPERATIONS)}."
+    yield ""
+    yield f"{FORMS[0].upper()}{FORMS[1:]}."
+
+
+def dtypes() -> Iterator[str]:
+    """The dtypes of queries."""
+    yield f"Queries, keys and values are {', '.join(f'`{name}`' for name in IO_DTYPES)}."
+
+
+def rules() -> Iterator[str]:
+    """What must hold of a computation besides."""
+    yield from _table(
+        ("rule", "why"), ((rule.__name__.replace("_", " "), _first_sentence(rule)) for rule in RULES)
+    )
+
+
+def starting_kinds() -> Iterator[str]:
+    """The kinds of ``attndsl new``."""
+    folder = specs_dir() / "starting"
+    texts = ((kind, (folder / f"{kind.replace('-', '_')}.py").read_text()) for kind in kinds())
+    yield from _table(("kind", "what it computes"), ((f"`{kind}`", _summary(text)) for kind, text in texts))
+
+
+def gallery() -> Iterator[str]:
+    """Each variant of the shelf with its spec."""
+    for path in sorted((specs_dir() / "variants").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        yield from (f"## {path.stem}", "", f"{_summary(text)}.", "")
+        yield from (f'```python title="specs/variants/{path.name}"', text.rstrip(), "```", "")
+
+
+def _summary(text: str) -> str:
+    """The first sentence of a file's docstring."""
+    return (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0].replace("\n", " ").rstrip(".")
+
+
+TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    each.__name__: each for each in (axes, masks, sources, operations, dtypes, rules, starting_kinds, gallery)
+}

@@ -1,0 +1,67 @@
+"""The branches of a plan: kernels of both float dtypes share one, others keep their order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import pytest
+
+from attndsl.api import ops
+from attndsl.codegen.host.dispatch_text import PlannedKernel, dispatch
+from attndsl.codegen.host.problem_words import problem_words
+from attndsl.compiler.compile import Compiled, compile_operator
+from attndsl.lowering.signature.specialization import Specialization
+
+WORDS = problem_words(ops.incre_flash_attention)
+PICKED = "problem.queryDtype == values::QueryDtype::kFloat16 ? {} : {}"
+
+
+@lru_cache
+def compiled(dtype: str, *features: str) -> Compiled:
+    special = Specialization(dtype=dtype, padded_head_size=64, features=frozenset(features))
+    return compile_operator(ops.incre_flash_attention, special)
+
+
+def planned(dtype: str, *features: str, row: str = "schedule::kRing") -> PlannedKernel:
+    return PlannedKernel(compiled(dtype, *features), "Tile", f"text_{'_'.join(features)}", (row,), "false")
+
+
+def test_kernels_of_two_dtypes_share_a_branch_that_asks_for_the_dtype_once() -> None:
+    found = dispatch([planned("float16"), planned("bfloat16")], WORDS)
+    (branch,) = found.branches
+    assert branch.key == PICKED.format("Key::kFloat16D64", "Key::kBfloat16D64")
+    asked = [test for test in branch.test if "queryDtype" in test]
+    assert len(asked) == 1 and "kFloat16" in asked[0] and "kBfloat16" in asked[0]
+    assert (branch.row, branch.row_type) == (("schedule::kRing",), "constexpr Kernel")
+
+
+def test_a_number_that_differs_by_dtype_is_picked_by_it() -> None:
+    (branch,) = dispatch([planned("float16", row="0"), planned("bfloat16", row="1")], WORDS).branches
+    assert branch.row == (PICKED.format(0, 1),)
+    assert branch.row_type == "const Kernel"
+
+
+@pytest.mark.parametrize("change", [{"namespace": "other"}, {"function": "Tile2"}, {"waits": "true"}])
+def test_kernels_that_are_launched_otherwise_have_branches_of_their_own(change: dict[str, str]) -> None:
+    found = dispatch([planned("float16"), replace(planned("bfloat16"), **change)], WORDS)
+    assert len(found.branches) == 2
+
+
+def test_what_all_kernels_ask_for_is_asked_once() -> None:
+    kernels = [planned(dtype, *given) for dtype in ("float16", "bfloat16") for given in ((), ("pse_shift",))]
+    found = dispatch(kernels, WORDS)
+    assert [each.namespace for each in found.branches] == ["text_", "text_pse_shift"]
+    assert "problem.D > 48 && problem.D <= 64" in found.common
+    assert not any(test in found.common for each in found.branches for test in each.test)
+    assert "problem.pseShiftGiven != 0" in found.branches[1].test
+
+
+def test_kernels_of_one_dtype_are_tried_in_their_order() -> None:
+    """The second one of bfloat16 does not go in front of the first, which has no branch to share."""
+    kernels = [planned("float16"), planned("bfloat16", "pse_shift"), planned("bfloat16")]
+    assert [each.namespace for each in dispatch(kernels, WORDS).branches] == [
+        "text_",
+        "text_pse_shift",
+        "text_",
+    ]

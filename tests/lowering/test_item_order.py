@@ -1,0 +1,142 @@
+"""Which task a block takes in which turn: every one once, the longest first, about as much for each block."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import ceil
+from typing import Any
+
+import pytest
+
+from attndsl.expr import Symbol
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import ITEM
+from attndsl.lowering.masks.visibility import ends_by_position
+from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.signature.host_scalars import CORES
+from attndsl.lowering.work_partition import add_work_fields, item_of_round, with_item_order
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
+from attndsl.tile.statements import Let
+
+from .builders import PACKED, PADDED, Change, attention, context, masked
+
+i, j, W = Symbol("i"), Symbol("j"), Symbol("W")
+CAUSAL, WINDOW, BEFORE = masked(j > i), masked((j > i) | (j < i - W)), masked(j < i)
+Task = tuple[int, int, int, int]
+"""Batch row, first head, first position and number of positions."""
+
+
+def prompts(*scores: Change, max_rows: int = 256, **options: Any) -> Context:
+    made = context(attention(PADDED, scores=scores), positions=Symbol("Q"), max_rows=max_rows, **options)
+    (ordered,) = with_item_order((made,))
+    return ordered
+
+
+def numbers(c: Context, **sizes: int) -> dict[str, Any]:
+    """The tiling fields of a call of so many rows, heads and positions on so many cores."""
+    add_work_fields((c,))
+    known: dict[str, Any] = {"D": 128, "E": 128, "T": sizes["Q"], "K": sizes["N"], **sizes}
+    known[CORES.name] = sizes["cores"]
+    for field in c.inventory.fields:
+        known[field.name] = field.value.evaluate({**known, **{f"tiling.{k}": v for k, v in known.items()}})
+    return known
+
+
+def tasks(c: Context, known: dict[str, Any]) -> list[Task]:
+    found = []
+    for task in range(known["tasks"]):
+        env = {**known, "task": task}
+        for let in c.rows.enter(c):
+            if isinstance(let, Let):
+                env[let.symbol.name] = let.value.evaluate(env)
+        found.append((env["batch"], env["firstHead"], env["firstQuery"], env["queries"]))
+    return found
+
+
+def turns(c: Context, known: dict[str, Any], block: int) -> list[int]:
+    """The items of a block, in order."""
+    order = item_of_round(c)
+    blocks = {BLOCK_INDEX.name: block, BLOCK_COUNT.name: known["blocks"]}
+    every = range(block, known["items"], known["blocks"])
+    return [order.evaluate({**known, **blocks, ITEM.name: item}) for item in every]
+
+
+@pytest.mark.parametrize("mask", [CAUSAL, BEFORE], ids=["longest first", "in turn"])
+@pytest.mark.parametrize(
+    ("batch", "heads", "positions", "cores"),
+    [(1, 8, 4096, 24), (2, 3, 1300, 5), (1, 1, 513, 24), (3, 5, 255, 7), (1, 7, 2000, 20), (16, 8, 512, 24)],
+)
+def test_every_position_of_every_head_is_in_one_task(
+    mask: Change, batch: int, heads: int, positions: int, cores: int
+) -> None:
+    c = prompts(mask)
+    found = tasks(c, numbers(c, B=batch, N=heads, Q=positions, cores=cores))
+    rows = [(b, n, first + at) for b, n, first, count in found for at in range(count)]
+    assert len(rows) == batch * heads * positions
+    assert set(rows) == set(product(range(batch), range(heads), range(positions)))
+
+
+def test_small_tasks_even_out_the_cores() -> None:
+    """128 tasks of 256 rows are six rounds of 24 cores; 120 and 16 small ones are five and a half."""
+    c = prompts()
+    known = numbers(c, B=1, N=8, Q=4096, cores=24)
+    found = tasks(c, known)
+    assert [count for _, _, _, count in found] == [256] * 120 + [128] * 16
+    most = max(sum(found[item][3] for item in turns(c, known, block)) for block in range(24))
+    assert most == 11 * 128
+    assert known["rowsPerTask"] == 256
+
+
+def test_tasks_are_alike_where_small_ones_gain_nothing_and_where_the_author_says_so() -> None:
+    c = prompts()
+    assert {count for *_, count in tasks(c, numbers(c, B=3, N=8, Q=512, cores=24))} == {256}
+    stated = prompts(task_rows="most")
+    assert {count for *_, count in tasks(stated, numbers(stated, B=1, N=8, Q=4096, cores=24))} == {256}
+
+
+@pytest.mark.parametrize(("items", "blocks"), [(128, 24), (24, 24), (5, 24), (49, 24), (120, 24), (30, 7)])
+def test_blocks_have_every_item_once(items: int, blocks: int) -> None:
+    c = prompts(CAUSAL)
+    known = {**numbers(c, B=1, N=1, Q=256, cores=24), "items": items, "blocks": min(items, blocks)}
+    found = [item for block in range(known["blocks"]) for item in turns(c, known, block)]
+    assert sorted(found) == list(range(items))
+
+
+@pytest.mark.parametrize(("heads", "positions", "cores"), [(8, 4096, 24), (5, 4096, 20), (32, 2048, 24)])
+def test_causal_work_differs_by_no_more_than_a_task_between_blocks(
+    heads: int, positions: int, cores: int
+) -> None:
+    c = prompts(CAUSAL)
+    known = numbers(c, B=1, N=heads, Q=positions, cores=cores)
+    found = tasks(c, known)
+    keys = [ceil((first + count) / 128) * count for _, _, first, count in found]
+    blocks = [sum(keys[item] for item in turns(c, known, block)) for block in range(known["blocks"])]
+    assert max(blocks) - min(blocks) <= max(keys)
+    assert max(blocks) <= 1.07 * sum(keys) / len(blocks)
+    in_turn = [sum(keys[block :: known["blocks"]]) for block in range(known["blocks"])]
+    assert max(blocks) <= max(in_turn)
+
+
+def test_heads_whose_keys_exceed_half_of_l2_come_in_groups() -> None:
+    """48 heads of 16384 keys take 4 MiB each, without values: half of 192 MiB holds 12 with both."""
+    c = prompts(CAUSAL)
+    known = numbers(c, B=1, N=48, Q=16384, cores=24)
+    assert known["headsAtOnce"] == 12
+    heads = [head for _, head, *_ in tasks(c, known)]
+    first = len(heads) // 4
+    assert set(heads[:first]) == set(range(12))
+    assert {count for *_, count in tasks(c, known)} == {256}
+
+
+def test_the_longest_come_first_where_later_positions_see_more() -> None:
+    assert [prompts(mask).longest_first for mask in (CAUSAL, WINDOW, BEFORE)] == [True, True, False]
+    assert not prompts().longest_first and prompts(item_order="longest").longest_first
+    assert not prompts(CAUSAL, item_order="splits").longest_first
+    assert Schedule().item_order == "auto"
+    decoding = context(attention(PADDED, scores=[CAUSAL]))  # one position a batch row
+    assert ends_by_position(decoding) and not with_item_order((decoding,))[0].longest_first
+
+
+def test_packed_prompts_have_the_same_order() -> None:
+    c = context(attention(PACKED, scores=[CAUSAL]), positions=Symbol("Q"), max_rows=256)
+    assert with_item_order((c,))[0].longest_first

@@ -1,0 +1,287 @@
+"""Key sources: rows, packed rows, paged caches, lengths."""
+
+from __future__ import annotations
+
+from tests.mistakes.mistake import Mistake
+from tests.mistakes.right_specs import DENSE, PACKED, PAGED
+
+KEYS = (
+    Mistake(
+        "lengths by position",
+        DENSE,
+        (
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = attend.rows(key, lengths), attend.rows(value, lengths)",
+            ),
+        ),
+        (
+            "mine.py:17: TypeError: attend.rows() takes 1 positional argument but 2 were given; "
+            "write attend.rows(tensor, *, length=None, start=None)"
+        ),
+    ),
+    Mistake(
+        "lengths of keys alone",
+        DENSE,
+        (
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value)",
+            ),
+        ),
+        (
+            "mine.py:21: mine: WeightedSum: keys and values are taken from different rows "
+            "(source, length, start or block table); read both alike, with the same length "
+            "[keys_and_values_share_rows]"
+        ),
+    ),
+    Mistake(
+        "lengths by name",
+        DENSE,
+        (
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                'keys, values = attend.rows(key, length="lengths"), attend.rows(value)',
+            ),
+        ),
+        "mine.py:17: rows are counted by an integer, lengths or an expression, got 'lengths'",
+    ),
+    Mistake(
+        "start of whole lengths",
+        DENSE,
+        (
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = attend.rows(key, start=lengths), attend.rows(value)",
+            ),
+        ),
+        "mine.py:17: start must be a number or a symbolic expression, got a TensorValue",
+    ),
+    Mistake(
+        "rows that are not paged",
+        DENSE,
+        (
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = attend.paged(key, lengths, 128), attend.paged(value, lengths, 128)",
+            ),
+        ),
+        (
+            "mine.py:17: mine: Paged: a paged tensor needs the axes P (block) and R (row in a "
+            "block), has (B, K, T, D); attend.rows(tensor) reads rows of an axis T "
+            "[paged_rows_have_their_axes]"
+        ),
+    ),
+    Mistake(
+        "rows that are not packed",
+        DENSE,
+        (
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = attend.packed(key, lengths), attend.packed(value, lengths)",
+            ),
+        ),
+        (
+            "mine.py:17: mine: Packed: (B, K, T, D) do not come from tokens U of a tensor (B, K, "
+            "T, D); rows with an axis of batch rows are not packed: attend.rows(tensor) reads "
+            "them [packed_rows_have_their_axes]"
+        ),
+    ),
+    Mistake(
+        "slice of rows",
+        DENSE,
+        (
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = attend.rows(key)[:64], attend.rows(value)[:64]",
+            ),
+        ),
+        (
+            "mine.py:17: TypeError: 'Value' object is not subscriptable; only arguments are read "
+            "by index; attend.window(rows, start, length=count) is a part of rows"
+        ),
+    ),
+    Mistake(
+        "window without a length",
+        DENSE,
+        (
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = attend.window(key, 5), attend.window(value, 5)",
+            ),
+        ),
+        (
+            "mine.py:17: TypeError: attend.window() missing 1 required keyword-only argument: "
+            "'length'; write attend.window(source, start, *, length)"
+        ),
+    ),
+    Mistake(
+        "channels beside E",
+        DENSE,
+        (
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = attend.rows(key), attend.rows(attend.leading(key, 64))",
+            ),
+        ),
+        ("mine.py:17: attend.leading(..., 64) has 64 channels, and axis E has D; write op.axes(E=64)"),
+    ),
+    Mistake(
+        "packed keys as rows",
+        PACKED,
+        (
+            (
+                "keys, values = attend.packed(key, tokens), attend.packed(value, tokens)",
+                "keys, values = attend.rows(key), attend.rows(value)",
+            ),
+        ),
+        (
+            "mine.py:18: mine: Dense: the tensor has the axes (U, K, D), rows need an axis T; "
+            "attend.packed(tensor, ends) reads rows that are packed [dense_rows_have_their_axes]"
+        ),
+    ),
+    Mistake(
+        "packed keys with an axis T",
+        PACKED,
+        (('"U K D", dtype=query, axes="U K D"', '"M K D", dtype=query, axes="T K D"'),),
+        (
+            "mine.py:18: mine: Packed: (B, K, T, D) do not come from tokens U of a tensor (T, K, "
+            'D); give it the axes "U K D" by axes= of op.input: its rows are packed '
+            "[packed_rows_have_their_axes]"
+        ),
+    ),
+    Mistake(
+        "packed keys without sums",
+        PACKED,
+        (
+            (
+                "keys, values = attend.packed(key, tokens), attend.packed(value, tokens)",
+                "keys, values = attend.packed(key), attend.packed(value)",
+            ),
+        ),
+        (
+            "mine.py:18: mine: Packed: packed rows need their prefix sums, attend.packed(tensor, "
+            "ends), or else their length= [packed_rows_have_boundaries]"
+        ),
+    ),
+    Mistake(
+        "packed by other sums",
+        PACKED,
+        (
+            (
+                "keys, values = attend.packed(key, tokens), attend.packed(value, tokens)",
+                "keys, values = attend.packed(key, queries), attend.packed(value, queries)",
+            ),
+        ),
+        (
+            "mine.py:18: rows are packed by 'query_ends', and axis T has longest(key_ends) rows; "
+            "pass the prefix sums of the axis, or define its size by op.let(M, op.longest('query_ends'))"
+        ),
+    ),
+    Mistake(
+        "packed query as it is",
+        PACKED,
+        (("attend.packed(query, queries)", "query"),),
+        (
+            "mine.py:19: mine: Scores: a query has the axes (B, N, Q, D), not (S, N, D); "
+            "attend.packed(query, ends) reads queries that are packed [scores_contract_over_d]"
+        ),
+    ),
+    Mistake(
+        "longest of a variable",
+        PACKED,
+        (('op.longest("query_ends")', 'op.longest("queries")'),),
+        (
+            "mine.py:5: op.longest('queries') is of prefix sums, and 'queries' is none; there "
+            "are query_ends, key_ends"
+        ),
+    ),
+    Mistake(
+        "longest of lengths",
+        PACKED,
+        (('op.prefix_sums("query_ends", "B", total=S)', 'op.lengths("query_ends", "B")'),),
+        (
+            "mine.py:5: op.longest('query_ends') is of prefix sums, and 'query_ends' is none; "
+            "there are key_ends"
+        ),
+    ),
+    Mistake(
+        "method that is not called",
+        PACKED,
+        (("s.where(j <= i)", "s.where(j <= i + tokens.length - queries.length)"),),
+        (
+            "mine.py:20: TypeError: a number or a symbolic expression is needed here, got the "
+            "function PrefixSums.length; call it"
+        ),
+    ),
+    Mistake(
+        "no block size",
+        PAGED,
+        (
+            (
+                "keys = attend.paged(key_cache, table, R, length=lengths)",
+                "keys = attend.paged(key_cache, table, length=lengths)",
+            ),
+        ),
+        (
+            "mine.py:17: TypeError: attend.paged() missing 1 required positional argument: "
+            "'block_size'; write attend.paged(tensor, table, block_size, *, length=None)"
+        ),
+    ),
+    Mistake(
+        "two block sizes",
+        PAGED,
+        (
+            (
+                "keys = attend.paged(key_cache, table, R, length=lengths)",
+                "keys = attend.paged(key_cache, table, 128, length=lengths)",
+            ),
+        ),
+        (
+            "mine.py:20: mine: WeightedSum: keys and values are taken from different rows "
+            "(source, length, start or block table); read both alike, with the same block_size "
+            "[keys_and_values_share_rows]"
+        ),
+    ),
+    Mistake(
+        "lengths for the table",
+        PAGED,
+        (
+            (
+                "keys = attend.paged(key_cache, table, R, length=lengths)",
+                "keys = attend.paged(key_cache, lengths, R, length=lengths)",
+            ),
+        ),
+        (
+            'mine.py:17: mine: Paged: a block table has the axes (B, W), not (B); pass axes="B '
+            'W" to op.input of the table [tables_are_integers]'
+        ),
+    ),
+    Mistake(
+        "cache as rows",
+        PAGED,
+        (
+            (
+                "keys = attend.paged(key_cache, table, R, length=lengths)",
+                "keys = attend.rows(key_cache, length=lengths)",
+            ),
+        ),
+        (
+            "mine.py:17: mine: Dense: the tensor has the axes (P, K, R, D), rows need an axis T; "
+            "attend.paged(tensor, table, block_size) reads a cache in blocks "
+            "[dense_rows_have_their_axes]"
+        ),
+    ),
+    Mistake(
+        "table of halves",
+        PAGED,
+        (('dtype="int32", axes="B W"', 'dtype="float16", axes="B W"'),),
+        ("mine.py:17: mine: Paged: a block table holds integers, not float16 [tables_are_integers]"),
+    ),
+    Mistake(
+        "no size of keys",
+        PAGED,
+        (("T=W * R, ", ""),),
+        ("mine.py:17: axis 'T', key positions of a batch row, has no size; write op.axes(T=...)"),
+    ),
+)

@@ -1,0 +1,351 @@
+"""Scores and weights: what acts on scores, and softmax."""
+
+from __future__ import annotations
+
+from tests.mistakes.mistake import Mistake
+from tests.mistakes.right_specs import DENSE
+
+SCORES = (
+    Mistake(
+        "query times key",
+        DENSE,
+        (("s = attend.scores(query, keys) * scale", "s = query @ key * scale"),),
+        (
+            "mine.py:18: mine: WeightedSum: weights need a key axis T, have (B, N, Q, D); scores "
+            "are attend.scores(query, keys), and weights are made of them "
+            "[weighted_sum_runs_over_keys]"
+        ),
+    ),
+    Mistake(
+        "power of a size",
+        DENSE,
+        (("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * D**-0.5"),),
+        (
+            "mine.py:18: TypeError: 'D ** -0.5': numbers of a call have + - * / // % and whole "
+            'powers up to 4; pass a scale as a parameter, as in scale = op.param("scale", float)'
+        ),
+    ),
+    Mistake(
+        "scaled query",
+        DENSE,
+        (("s = attend.scores(query, keys) * scale", "s = attend.scores(query * scale, keys)"),),
+        (
+            "mine has no kernel yet: mine.py:18: 'multiply' of query before it is multiplied has "
+            "no lowering rule yet; scale scores or results, as in attend.scores(query, keys) * "
+            "scale; the reference backend computes it"
+        ),
+        instead=(("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * scale"),),
+    ),
+    Mistake(
+        "query of another dtype",
+        DENSE,
+        (
+            (
+                "s = attend.scores(query, keys) * scale",
+                's = attend.scores(query.cast("float32"), keys) * scale',
+            ),
+        ),
+        (
+            "mine has no kernel yet: mine.py:18: queries that are computed otherwise than by a "
+            "factor has no lowering rule yet; act on the scores, as in attend.scores(query, "
+            "keys) * scale; the reference backend computes it"
+        ),
+    ),
+    Mistake(
+        "operands exchanged",
+        DENSE,
+        (("s = attend.scores(query, keys) * scale", "s = attend.scores(keys, query) * scale"),),
+        (
+            "mine.py:18: key or value rows are needed here, as of attend.rows(key), or a tensor "
+            "with an axis T, not axes (B, N, Q, D)"
+        ),
+    ),
+    Mistake(
+        "keys left out",
+        DENSE,
+        (("s = attend.scores(query, keys) * scale", "s = attend.scores(query) * scale"),),
+        (
+            "mine.py:18: TypeError: attend.scores() missing 1 required positional argument: "
+            "'keys'; write attend.scores(query, keys)"
+        ),
+    ),
+    Mistake(
+        "values for keys",
+        DENSE,
+        (("s = attend.scores(query, keys) * scale", "s = attend.scores(query, values) * scale"),),
+        (
+            "mine.py:18: mine: Scores: key rows have the axes (B, K, T, D), not (B, K, T, E); E "
+            'is the axis of channels of values: pass axes="B K T D" to op.input of the keys '
+            "[scores_contract_over_d]"
+        ),
+    ),
+    Mistake(
+        "key for the query",
+        DENSE,
+        (("s = attend.scores(query, keys) * scale", "s = attend.scores(key, keys) * scale"),),
+        (
+            "mine.py:18: mine: Scores: a query has the axes (B, N, Q, D), not (B, K, T, D); the "
+            "heads of queries have the axis N, those of keys and values K "
+            "[scores_contract_over_d]"
+        ),
+    ),
+    Mistake(
+        "numpy on values",
+        DENSE,
+        (
+            (
+                "s = attend.scores(query, keys) * scale",
+                "import numpy as np\ns = np.tanh(attend.scores(query, keys) * scale)",
+            ),
+        ),
+        (
+            "mine.py:19: TypeError: loop of ufunc does not support argument 0 of type Value "
+            "which has no callable tanh method; write attend.tanh(x)"
+        ),
+        instead=(
+            ("s = attend.scores(query, keys) * scale", "s = attend.tanh(attend.scores(query, keys) * scale)"),
+        ),
+    ),
+    Mistake(
+        "math on parameters",
+        DENSE,
+        (
+            (
+                "s = attend.scores(query, keys) * scale",
+                "import math\ns = attend.scores(query, keys) * math.sqrt(scale)",
+            ),
+        ),
+        (
+            "mine.py:19: TypeError: must be real number, not Symbol; a size or a parameter has "
+            "no value until the operator is called: compute with + - * / // %, or pass the "
+            "result as a parameter, as in op.param(name, float)"
+        ),
+    ),
+    Mistake(
+        "function of a parameter",
+        DENSE,
+        (("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * attend.log(scale)"),),
+        (
+            "mine.py:18: an operand of attend.log must be a value of the computation; numbers "
+            "are computed before, or passed as parameters (attndsl.spec has maximum and minimum "
+            "of numbers), got scale"
+        ),
+    ),
+    Mistake(
+        "index as a number",
+        DENSE,
+        (("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * scale + (j - i)"),),
+        ("mine.py:18: 'j - i' differs from row to row or from key to key: write attend.index(j - i)"),
+        instead=(
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + attend.index(j - i)",
+            ),
+        ),
+    ),
+    Mistake(
+        "square of the key",
+        DENSE,
+        (
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + attend.index(j * j)",
+            ),
+        ),
+        (
+            "mine has no kernel yet: mine.py:18: 'j * j' of key indices has no lowering rule "
+            "yet; numbers of keys are j, or an element x[b, j] of an integer tensor, in + - * "
+            "and minimum and maximum with what is the same for all keys; functions are of "
+            "attend.index(...), as in abs(attend.index(i - j)); the reference backend computes it"
+        ),
+    ),
+    Mistake(
+        "distance of both sides",
+        DENSE,
+        (
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + attend.index(abs(i - j))",
+            ),
+        ),
+        (
+            "mine has no kernel yet: mine.py:18: 'max(i - j, 0 - (i - j))' of key indices has no "
+            "lowering rule yet; numbers of keys are j, or an element x[b, j] of an integer "
+            "tensor, in + - * and minimum and maximum with what is the same for all keys; "
+            "functions are of attend.index(...), as in abs(attend.index(i - j)); the reference "
+            "backend computes it"
+        ),
+        instead=(
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + abs(attend.index(i - j))",
+            ),
+        ),
+    ),
+    Mistake(
+        "function that there is not",
+        DENSE,
+        (("s = attend.scores(query, keys) * scale", "s = attend.gelu(attend.scores(query, keys))"),),
+        (
+            "mine.py:18: AttributeError: module 'attndsl.spec.authoring.attend' has no attribute "
+            "'gelu'; x * attend.sigmoid(x * 1.702) is near it"
+        ),
+    ),
+    Mistake(
+        "bias by key",
+        DENSE,
+        (
+            ("# more\n", 'bias = op.input("bias", "B T", dtype=query, axes="B T")\n'),
+            ("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * scale + bias"),
+        ),
+        (
+            "mine has no kernel yet: mine.py:13: scores and bias, a tensor by key without query "
+            "heads, has no lowering rule yet; bias.at(b, j) reads it at each key, or give it an "
+            "axis N; the reference backend computes it"
+        ),
+        instead=(
+            ("# more\n", 'bias = op.input("bias", "B T", dtype=query, axes="B T")\n'),
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + bias.at(b, j)",
+            ),
+        ),
+    ),
+    Mistake(
+        "bias by position",
+        DENSE,
+        (
+            ("# more\n", 'bias = op.input("bias", "S T", dtype=query, axes="Q T")\n'),
+            ("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * scale + bias"),
+        ),
+        (
+            "mine has no kernel yet: mine.py:13: scores and bias, a tensor by key without query "
+            "heads, has no lowering rule yet; bias.at(i, j) reads it at each key, or give it an "
+            "axis N; the reference backend computes it"
+        ),
+        instead=(
+            ("# more\n", 'bias = op.input("bias", "S T", dtype=query, axes="Q T")\n'),
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + bias.at(i, j)",
+            ),
+        ),
+    ),
+    Mistake(
+        "element as a number",
+        DENSE,
+        (
+            ("# more\n", 'depth = op.input("depth", "B T", dtype="int32", indexed=True)\n'),
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + depth[b, j]",
+            ),
+        ),
+        (
+            "mine.py:18: 'depth[b * T + j]' differs from row to row or from key to key: write "
+            "attend.index(depth[b * T + j]), or depth.at(...) for an element of any dtype"
+        ),
+        instead=(
+            ("# more\n", 'depth = op.input("depth", "B T", dtype="int32", indexed=True)\n'),
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + attend.index(depth[b, j])",
+            ),
+        ),
+    ),
+    Mistake(
+        "floats in an index",
+        DENSE,
+        (
+            ("# more\n", 'depth = op.input("depth", "B T", dtype="float32", indexed=True)\n'),
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + attend.index(depth[b, j])",
+            ),
+        ),
+        (
+            "mine has no kernel yet: mine.py:18: depth[b * T + j] of dtype float32, read at each "
+            "key has no lowering rule yet; declare it with int32 or uint8 or bool; the reference "
+            "backend computes it"
+        ),
+        instead=(
+            ("# more\n", 'depth = op.input("depth", "B T", dtype="float32", indexed=True)\n'),
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + depth.at(b, j)",
+            ),
+        ),
+    ),
+    Mistake(
+        "slopes of halves",
+        DENSE,
+        (
+            ("# more\n", 'slopes = op.input("slopes", "N", dtype="float16", axes="N")\n'),
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + slopes * attend.index(j - i)",
+            ),
+        ),
+        (
+            "mine has no kernel yet: mine.py:13: slopes of a dtype of its own (float16) has no "
+            'lowering rule yet; declare it with dtype="float32"; the reference backend computes '
+            "it"
+        ),
+    ),
+    Mistake(
+        "softmax with an axis",
+        DENSE,
+        (("p = attend.softmax(s)", "p = attend.softmax(s, axis=-1)"),),
+        (
+            "mine.py:20: TypeError: attend.softmax() got an unexpected keyword argument 'axis'; "
+            "write attend.softmax(value, *, sink=None)"
+        ),
+    ),
+    Mistake(
+        "sink with channels",
+        DENSE,
+        (("p = attend.softmax(s)", "p = attend.softmax(s, sink=query)"),),
+        (
+            "mine.py:20: mine: Softmax: a sink is a number of each head, axes (N,), or of each "
+            "row, (B, N, Q), not (B, N, Q, D) [sinks_are_numbers_of_rows]"
+        ),
+    ),
+    Mistake(
+        "softmax twice",
+        DENSE,
+        (("p = attend.softmax(s)", "p = attend.softmax(attend.softmax(s))"),),
+        (
+            "mine has no kernel yet: mine.py:20: what acts on the probabilities of "
+            "attend.softmax has no lowering rule yet; let it act on the scores in front, or on "
+            "the result of probabilities @ values; the reference backend computes it"
+        ),
+    ),
+    Mistake(
+        "masked after softmax",
+        DENSE,
+        (("p = attend.softmax(s)", "p = attend.softmax(s).where(j <= i)"),),
+        (
+            "mine has no kernel yet: mine.py:20: what acts on the probabilities of "
+            "attend.softmax has no lowering rule yet; let it act on the scores in front, or on "
+            "the result of probabilities @ values; the reference backend computes it"
+        ),
+    ),
+    Mistake(
+        "softmax of the query",
+        DENSE,
+        (("p = attend.softmax(s)", "p = attend.softmax(query)"),),
+        (
+            "mine.py:20: mine: Softmax: softmax needs scores with a key axis T, has (B, N, Q, "
+            "D); scores are attend.scores(query, keys) [softmax_runs_over_keys]"
+        ),
+    ),
+    Mistake(
+        "dropout",
+        DENSE,
+        (("p = attend.softmax(s)", "p = attend.dropout(attend.softmax(s), 0.1)"),),
+        (
+            "mine.py:20: AttributeError: module 'attndsl.spec.authoring.attend' has no attribute "
+            "'dropout'; operators are of inference: leave it out"
+        ),
+    ),
+)

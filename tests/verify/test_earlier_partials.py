@@ -1,0 +1,127 @@
+"""Cases with partials of earlier calls: what they hold, and in which precision results are judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attndsl.campaign.runner import judge, wanted_of
+from attndsl.codegen.samples.device_cases import DeviceCase
+from attndsl.codegen.samples.direct import allowed
+from attndsl.graph.nodes import EarlierPartial, LogSumExpMerge
+from attndsl.reference.merge import merged_statistics
+from attndsl.reference.whole import new_state
+from attndsl.spec.binding.call import Call
+from attndsl.spec.operator.loader import load
+from attndsl.verify.cases.case import Case
+from attndsl.verify.cases.cases import Stream
+from attndsl.verify.cases.effects import effective_features
+from attndsl.verify.judge.benchmark import precision
+from attndsl.verify.judge.compare import LEVELS, compare, tolerance
+from attndsl.verify.space.values import FILL, PROBE
+
+CASES = 12
+RING = "specs/variants/ring_step.py"
+
+
+@cache
+def cases() -> tuple[tuple[Case, Call], ...]:
+    found = Stream(load(RING), seed=0).take(CASES)
+    return tuple((case, case.call()) for case in found if "prev_lse" in case.call().arrays)
+
+
+def keys_alone(call: Call) -> np.ndarray:
+    """The log-sum-exp of the call's own keys."""
+    merge = next(node for node in call.graph.nodes if isinstance(node, LogSumExpMerge))
+    alone = tuple(part for part in merge.parts if not isinstance(part, EarlierPartial))
+    with np.errstate(all="ignore"):
+        state = new_state(call, np.dtype(np.float32))
+        found = merged_statistics(state, replace(merge, parts=alone))
+        return found["RowMax"].data + np.log(found["RowSum"].data)
+
+
+def test_both_sides_weigh_about_the_same() -> None:
+    absent, ratios = [], []
+    for case, call in cases():
+        lse, own = call.views["prev_lse"], keys_alone(call)
+        absent.append(np.isneginf(lse).mean())
+        present = np.isfinite(lse) & np.isfinite(own)
+        if case.assignment[FILL] == PROBE:  # each key is to matter
+            assert (lse[present] < own[present] - 0.9).all()
+        ratios += (lse[present] - own[present]).tolist()
+    assert len(cases()) >= 6
+    assert min(absent) < 0.2 and max(absent) == 1.0  # a first step, and later ones
+    assert 0.5 < np.std(ratios) < 4 and np.abs(np.median(ratios)) < 3
+
+
+def test_absent_rows_hold_what_no_result_may_show() -> None:
+    held = [call.views["prev_out"][np.isneginf(call.views["prev_lse"])].reshape(-1) for _, call in cases()]
+    odd = [each for each in held if each.size and not np.isfinite(each).all()]
+    assert odd
+    for _, call in cases():
+        present = np.isfinite(call.views["prev_lse"])
+        assert np.isfinite(call.views["prev_out"][present]).all()
+
+
+def test_earlier_partials_matter() -> None:
+    wanted = ["prev_out", "prev_lse"]
+    found = [effective_features(call, wanted) for _, call in cases()]
+    assert sum(each == set(wanted) for each in found) * 2 >= len(found)
+
+
+@pytest.mark.parametrize("broken", ["a row that is left out", "a row that is there"])
+def test_a_reference_that_loses_a_row_is_a_miss(broken: str) -> None:
+    """A result that forgets one earlier row, or takes an absent one for a row of zeros, is judged wrong."""
+    case, call = next(
+        (case, call)
+        for case, call in cases()
+        if 0 < np.isneginf(call.views["prev_lse"]).sum() < call.views["prev_lse"].size / 2
+        and np.isfinite(keys_alone(call)).any()
+    )
+    wanted = wanted_of(case, call)
+    assert judge(call, "reference", wanted).status == "pass"
+    lse = call.arrays["prev_lse"].copy()
+    finite = np.isfinite(lse) & (lse > keys_alone(call) - 1)
+    place = np.argwhere(finite if broken == "a row that is left out" else np.isneginf(lse))[0]
+    lse[tuple(place)] = -np.inf if broken == "a row that is left out" else 9.0
+    out = np.nan_to_num(call.arrays["prev_out"], posinf=0.0)
+    other = replace(call, arrays={**call.arrays, "prev_lse": lse, "prev_out": out})
+    assert judge(other, "reference", wanted).status == "miss"
+
+
+# Precision --------------------------------------------------------------------------------------------------
+
+
+def test_fp32_results_have_the_errors_of_rounded_probabilities() -> None:
+    """Results of weighted sums; log-sum-exps are made of scores in fp32."""
+    for _, call in cases():
+        assert precision(call, "out") == call.dtype and precision(call, "lse") == "float32"
+    plain = load("specs/variants/gqa_prefill_lse.py")
+    half = np.ones((1, 1, 4, 16), np.float16)
+    assert precision(plain.bind(half, half, half), "out") == "float16"
+
+
+def test_thresholds_are_those_of_the_precision() -> None:
+    golden = np.random.default_rng(3).uniform(0.5, 1, (4, 64))
+    rounded = golden.astype(np.float16).astype(np.float32)
+
+    def judged(precision: str) -> Any:
+        bound = tolerance(precision, 1)
+        return compare(
+            rounded, golden, golden.astype(np.float32), bound=bound, level=LEVELS[0], precision=precision
+        )
+
+    assert judged("float16").ok
+    assert not judged("float32").ok
+
+
+def test_saved_results_tell_their_precision() -> None:
+    ones = np.ones(3, np.float32)
+    case = DeviceCase("a", {}, {"out": ones, "lse": ones}, {}, {"out": "bfloat16", "lse": "float32"})
+    told = case.to_json()["expected"]
+    assert told["out"]["precision"] == "bfloat16" and "precision" not in told["lse"]
+    assert allowed(ones, "bfloat16") == 2.0**-5 and allowed(ones, "float32") == 2.0**-12
