@@ -243,7 +243,8 @@ def test_backends_compute_what_the_docstring_says(path: Path) -> None:
 @pytest.mark.parametrize("path", SHELF, ids=NAMES)
 def test_variants_are_verified_on_all_backends(path: Path) -> None:
     found = verify(load(str(path)), cases=CASES)
-    assert [each.status for row in found.rows for each in row.results] == [PASS] * (3 * CASES)
+    results = [each for row in found.rows for each in row.results]
+    assert [each for each in results if each.status != PASS] == [] and len(results) == 3 * CASES
 
 
 @pytest.mark.parametrize("path", SHELF, ids=NAMES)

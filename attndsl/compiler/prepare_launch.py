@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -103,7 +104,7 @@ def specialization_of(call: Call) -> Specialization:
 def compiled_for(operator: Contract, specialization: Specialization) -> Compiled:
     """The compiled specialization, made or read once a process; by its stored schedule choices, if any.
 
-    Twins that follow each other share passes.
+    Twins that follow each other share passes; threads wait for each other.
 
     Raises:
         StoredSchedulesError: the file of stored choices is no such file.
@@ -111,11 +112,12 @@ def compiled_for(operator: Contract, specialization: Specialization) -> Compiled
     """
     assert isinstance(operator, Operator)
     kernels = _kernels(operator)
-    if specialization not in kernels.compiled:
-        report_stale(operator, specialization)
-        made = compiled_or_stored(operator, specialization, kernels.passes)
-        kernels.compiled[specialization] = made
-    return kernels.compiled[specialization]
+    with kernels.lock:
+        if specialization not in kernels.compiled:
+            report_stale(operator, specialization)
+            made = compiled_or_stored(operator, specialization, kernels.passes)
+            kernels.compiled[specialization] = made
+        return kernels.compiled[specialization]
 
 
 def keep_compiled(compiled: Compiled) -> Compiled:
@@ -125,10 +127,14 @@ def keep_compiled(compiled: Compiled) -> Compiled:
 
 @dataclass(frozen=True)
 class _Kernels:
-    """The compiled specializations of an operator, in this process, and what ran the passes for them."""
+    """The compiled specializations of an operator, in this process, and what ran the passes for them.
+
+    ``lock``: of the thread that compiles; what runs the passes remembers programs, and can serve one alone.
+    """
 
     compiled: dict[Specialization, Compiled] = field(default_factory=dict)
     passes: TwinPasses = field(default_factory=TwinPasses)
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
 
 @lru_cache(maxsize=64)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from attndsl.base import disk_cache
 from attndsl.base.disk_cache import cache_dir, entries
 from attndsl.codegen.samples.device_files import device_files
-from attndsl.compiler import stored_programs
-from attndsl.compiler.compile import compile_operator
+from attndsl.compiler import prepare_launch, stored_programs
+from attndsl.compiler.compile import Compiled, compile_operator
+from attndsl.compiler.prepare_launch import compiled_for
 from attndsl.compiler.stored_programs import compiled_or_stored
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec import Operator
@@ -57,6 +62,25 @@ def test_a_stored_program_is_what_was_compiled(spec: Path, monkeypatch: pytest.M
     again = compiled_or_stored(load_file(spec), SPECIAL)
     assert again is not first and device_files([again]) == files
     assert device_files([first]) == device_files([compile_operator(load_file(spec), SPECIAL)])
+
+
+def test_threads_compile_one_after_the_other(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twins share what ran their passes: it is no good while another thread uses it."""
+    operator, begun, ended = load_file(spec), list[Specialization](), list[Specialization]()
+
+    def slow(operator: Operator, special: Specialization, *rest: Any) -> Compiled:
+        assert begun == ended
+        begun.append(special)
+        time.sleep(0.02)
+        found = compiled_or_stored(operator, special, *rest)
+        ended.append(special)
+        return found
+
+    monkeypatch.setattr(prepare_launch, "compiled_or_stored", slow)
+    wanted = [SPECIAL, replace(SPECIAL, dtype="bfloat16")] * 2
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda special: compiled_for(operator, special), wanted))
+    assert found[:2] == found[2:] and len(begun) == 2
 
 
 @pytest.mark.parametrize("changed", ["small.py", "factor.json"])
