@@ -134,10 +134,14 @@ class Prover:
 
     There are two strengths: by intervals alone, and with what is stated of products. The second one asks the
     first whether factors are >= 1, so that no proof waits for itself.
+
+    Choices stand within choices, whose conditions add the same facts over and over: under equal facts one
+    prover answers.
     """
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        self._provers: dict[Any, Prover] = {}
         self._found: dict[tuple[Expr, bool], Range] = {}
         self._bounds: dict[tuple[frozenset[tuple[Expr, int]], int], Any] = {}
         stated = [(expr, most, False) for expr, (_, most) in facts.ranges.items() if most < math.inf]
@@ -184,7 +188,7 @@ class Prover:
         if isinstance(expr, Select):
             always, ever = self.range(expr.condition, products)
             sides = [
-                Prover(self.facts.given(expr.condition, holds)).range(side, products)
+                self._given(expr.condition, holds).range(side, products)
                 for side, holds, may_be in ((expr.then, True, ever), (expr.otherwise, False, not always))
                 if may_be
             ]
@@ -195,6 +199,15 @@ class Prover:
         if isinstance(expr, Compare | Logic):
             return self._truth(expr, products)
         return self._arithmetic(expr, products) if isinstance(expr, Binary) else ANYTHING
+
+    def _given(self, condition: Expr, holds: bool) -> Prover:
+        """The prover where a condition holds (or does not), too."""
+        facts = self.facts.given(condition, holds)
+        added = (frozenset(facts.ranges.items()), facts.multiples)
+        if added not in self._provers:
+            prover = self._provers[added] = Prover(facts)
+            prover._provers = self._provers
+        return self._provers[added]
 
     def _truth(self, expr: Compare | Logic, products: bool) -> Range:
         """Whether a condition always holds and whether it ever does."""

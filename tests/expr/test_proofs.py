@@ -137,3 +137,23 @@ def test_two_spellings(first: Expr, second: Expr, same: bool) -> None:
     environments = (dict(zip("abc", values, strict=True)) for values in combinations(range(10), repeat=3))
     alike = all(first.evaluate(env) == second.evaluate(env) for env in environments)
     assert alike is same
+
+
+def test_choices_under_equal_facts_are_proved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three sizes each is below 4, or not, or not decided yet: facts of 27 kinds, however many choices."""
+    made, plain = list[Facts](), Prover.__init__
+
+    def noting(self: Prover, facts: Facts) -> None:
+        made.append(facts)
+        plain(self, facts)
+
+    monkeypatch.setattr(Prover, "__init__", noting)
+    definitions: dict[str, Expr] = {"x0": A}
+    for number in range(1, 19):
+        before = Symbol(f"x{number - 1}")
+        definitions[f"x{number}"] = select((A, B, C)[number % 3] < 4, before + 1, before + 2)
+    assert Prover(Facts({**NATURAL.ranges, A: (0, 9)}, definitions=definitions)).range(Symbol("x18")) == (
+        18,
+        45,
+    )
+    assert len(made) <= 27
