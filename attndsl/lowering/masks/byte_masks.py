@@ -29,9 +29,9 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POSITIONS, OF_ROWS
-from attndsl.lowering.masks.mask_kind import MaskKind, score_lanes
+from attndsl.lowering.masks.mask_kind import MaskKind, hide_lanes, score_lanes
 from attndsl.tile.buffers import Buffer, Region
-from attndsl.tile.instructions import CompareWithScalar, Convert, Fill, LoadRows, SelectOrScalar
+from attndsl.tile.instructions import CompareWithScalar, Convert, Fill, LoadRows
 from attndsl.tile.instructions.units import repeat_elements
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import For, If, Seq, Statement, seq
@@ -106,7 +106,7 @@ def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifi
 
     def apply(context: Context) -> list[Statement]:
         bits = work.keep.region(_ROW * (pitch // 8), 1, pitch // 8)
-        one = seq(_to_bits(node, work, _ROW * pitch, bits), _pick(context, node, bits))
+        one = seq(_to_bits(node, work, _ROW * pitch, bits), hide_lanes(context, node, _ROW, bits))
         touched = (vector_buffers(context).score, work.keep)
         return [For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True)]
 
@@ -218,13 +218,9 @@ def _to_bits(node: nodes.Replace, work: _Buffers, begin: Expr, bits: Region) -> 
 def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
     """Each row of the step keeps the scores that its bits keep."""
     touched = (vector_buffers(context).score,)
-    return For(var=_ROW, end=CHUNK, body=seq(_pick(context, node, bits)), disjoint=touched, runs=True)
-
-
-def _pick(context: Context, node: nodes.Replace, bits: Region) -> Statement:
-    """The running row keeps the scores that these bits keep."""
-    lanes, value = score_lanes(context, _ROW), Const(float(node.value))
-    return SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)
+    return For(
+        var=_ROW, end=CHUNK, body=seq(hide_lanes(context, node, _ROW, bits)), disjoint=touched, runs=True
+    )
 
 
 BYTE_MASK = MaskKind(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from attndsl.expr import Const, Expr, maximum, minimum, round_up
+from attndsl.expr import Const, Expr, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
-from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, REPEAT_LANES
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.masks.interval_bounds import hides_some
-from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, known_numbers
+from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, known_numbers, score_lanes
 from attndsl.lowering.masks.visible_interval import Interval, key_interval, visible_interval
 from attndsl.tile.instructions import FillInterval
 from attndsl.tile.statements import If, Statement, seq
@@ -27,11 +27,9 @@ def fill_hidden(context: Context, node: nodes.Replace, interval: Interval) -> li
 
 
 def _fill(context: Context, node: nodes.Replace, side: Interval) -> Statement:
-    score = vector_buffers(context).score
-
     def hide(row: Expr) -> Statement:
         indices = context.rows.indices()
-        lanes = score.region(row * context.tile_keys, 1, round_up(KEYS, REPEAT_LANES))
+        lanes = score_lanes(context, row)
 
         def lane(bound: Expr) -> Expr:
             return minimum(KEYS, maximum(0, context.in_kernel(bound, indices) - FIRST_KEY))
@@ -41,7 +39,7 @@ def _fill(context: Context, node: nodes.Replace, side: Interval) -> Statement:
         value = Const(float(node.value))
         return seq(FillInterval(dst=lanes, begin=begin, end=end, value=value, where=node.where))
 
-    rows = context.rows.each_row(hide, (score,))
+    rows = context.rows.each_row(hide, (vector_buffers(context).score,))
     some = hides_some(context, side)
     return rows if some is None else If(condition=some, then=seq(rows))
 

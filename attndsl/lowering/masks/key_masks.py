@@ -29,7 +29,7 @@ from attndsl.lowering.masks.key_conditions import (
     KeyNumber,
     KeyTest,
 )
-from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, known_numbers, score_lanes
+from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, hide_lanes, known_numbers
 from attndsl.lowering.masks.visible_interval import Interval
 from attndsl.lowering.operands.key_elements import KeyElements, key_elements
 from attndsl.tile.buffers import Buffer, Region
@@ -40,7 +40,6 @@ from attndsl.tile.instructions import (
     Convert,
     Fill,
     LaneNumbers,
-    SelectOrScalar,
     WithScalar,
 )
 from attndsl.tile.instructions.units import repeat_elements
@@ -186,10 +185,8 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
         return [tests.number_places(), *kept, *([] if each_row else tests.holding(condition))]
 
     def row(row: Expr) -> Statement:
-        lanes = score_lanes(context, row)
-        value = Const(float(node.value))
-        select = SelectOrScalar(dst=lanes, bits=tests.kept(), src=lanes, scalar=value, where=node.where)
-        return seq(*(tests.holding(condition) if each_row else []), select)
+        hide = hide_lanes(context, node, row, tests.kept())
+        return seq(*(tests.holding(condition) if each_row else []), hide)
 
     def apply(context: Context) -> list[Statement]:
         rows: For = context.rows.each_row(row, (score,))
