@@ -14,7 +14,6 @@ from attndsl.compiler.compile import (
     compile_operator,
     lowered,
     recognized,
-    signature_of,
 )
 from attndsl.compiler.launch_scalars import launch_scalars
 from attndsl.compiler.prepare_launch import specialization_of
@@ -83,9 +82,7 @@ class Candidates:
         self._computation, self._signature = recognized(self.operator, self.special)
         self._required = required_options(self._computation)
         self.default: Compiled = compile_operator(self.operator, self.special)
-        self._scalars = launch_scalars(
-            call, signature_of(self.operator, self.special), self.operator.device.aic
-        )
+        self._scalars = launch_scalars(call, self._signature, self.operator.device.aic)
         self._known: dict[Schedule, Candidate | None] = {}
 
     @cached_property

@@ -145,15 +145,15 @@ def _tiling_functions(
     """One tiling function, more only where kernels compute their fields in orders that exclude each other."""
     families: list[list[Compiled]] = []
     found: list[MergedFunction] = []
-    tilings = {id(each): tuple(_assigned(each, words)) for each in kernels}
+    tilings = {each: tuple(_assigned(each, words)) for each in kernels}
     for compiled in kernels:
         for place, family in enumerate(families):
-            if (both := merged([tilings[id(each)] for each in (*family, compiled)])) is not None:
+            if (both := merged([tilings[each] for each in (*family, compiled)])) is not None:
                 family.append(compiled)
                 found[place] = both
                 break
         else:
-            alone = merged([tilings[id(compiled)]])
+            alone = merged([tilings[compiled]])
             if alone is None:
                 raise InternalError(f"{kernel_name(compiled)}: tiling fields need each other")
             families.append([compiled])
@@ -174,7 +174,7 @@ def _tiling_functions(
         own = [form.name for form in function.forms]
         for compiled, chosen in zip(family, function.chosen, strict=True):
             numbers = dict(zip(own, chosen, strict=True))
-            planned[id(compiled)] = PlannedKernel(
+            planned[compiled] = PlannedKernel(
                 compiled,
                 name,
                 texts.of(compiled).name,
@@ -185,7 +185,7 @@ def _tiling_functions(
     for form in (form for function in found for form in function.forms):
         fields.setdefault(form.name, form.fields)
     forms = tuple(Row("int32_t", name, f"of {', '.join(fields[name])}") for name in names)
-    return tuple(functions), forms, tuple(planned[id(each)] for each in kernels)
+    return tuple(functions), forms, tuple(planned[each] for each in kernels)
 
 
 def _spelled(kernels: Sequence[Compiled], words: Mapping[str, Words]) -> dict[str, str]:
