@@ -37,9 +37,11 @@ _FIRST, _LAST = Symbol("candidateKey"), Symbol("candidateEnd")
 def skips_tiles(context: Context) -> bool:
     """Whether masks tell tiles in the middle that no row sees.
 
-    A selection needs the probabilities of all tiles in a row.
+    A selection runs over the tiles of a row again, and given steps of probabilities need all of its keys in
+    one item.
     """
-    return bool(tile_tests(context)) and context.computation.selection is None
+    whole = context.computation.selection is not None or context.attention.requantize is not None
+    return not whole and bool(tile_tests(context))
 
 
 def seen_tiles(context: Context) -> ScalarArray:
