@@ -18,7 +18,6 @@ from attndsl.lowering.emit.loop_scalars import (
     HEADS,
     KEY_BEGIN,
     KEY_END,
-    TASK_ROWS,
     TILE,
     TILES,
 )

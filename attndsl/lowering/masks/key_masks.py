@@ -254,9 +254,8 @@ def _elements(condition: Condition) -> Iterator[Load]:
     if isinstance(condition, Joined):
         for part in condition.parts:
             yield from _elements(part)
-    elif condition.number is not None and condition.number.element is not None:
-        if condition.number.block is None:
-            yield condition.number.element
+    elif (number := condition.number) is not None and number.element is not None and number.block is None:
+        yield number.element
 
 
 def _depth(condition: Condition) -> int:

@@ -1,7 +1,7 @@
 """Elements that neighbouring keys share, such as one of a mask by blocks of queries and keys.
 
-``x[b, n, i // 32, j // 64]`` is one element for 64 keys. The scalar unit reads it once a block of keys, and the
-lanes of the block are filled with its sign against a bound.
+``x[b, n, i // 32, j // 64]`` is one element for 64 keys. The scalar unit reads it once a block of keys, and
+the lanes of the block are filled with its sign against a bound.
 """
 
 from __future__ import annotations

@@ -329,7 +329,7 @@ class Operator(Declarations):
 
     def _check_blamed(self) -> None:
         """Constraints blame arguments that there are."""
-        names = [spec.name for spec in (*self.tensors, *self.params)]
+        names = [*(spec.name for spec in self.tensors), *(spec.name for spec in self.params)]
         for rule in self.constraints:
             if rule.argument and rule.argument not in names:
                 close = difflib.get_close_matches(rule.argument, names, 1)

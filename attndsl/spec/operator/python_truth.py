@@ -98,7 +98,7 @@ class _Questions(ast.NodeTransformer):
         words = ast.Tuple([ast.Constant(_OPERATORS[kind]) for kind in kinds], ast.Load())
         return _call(_CHAIN, node, words, node.left, *node.comparators)
 
-    def _tested(self, node: Any, word: str) -> ast.AST:
+    def _tested(self, node: ast.If | ast.IfExp | ast.While | ast.Assert, word: str) -> ast.AST:
         self.generic_visit(node)
         node.test = _asked(word, node.test)
         return node
@@ -121,8 +121,8 @@ def _truth(word: str, value: Any) -> Any:
     if isinstance(value, TensorValue):
         name = value.spec.name
         raise UndecidedError(
-            f"'{word}' decides by '{name}', an input, while the spec is read: {name}.given tells whether a call "
-            f"passes it, as in attend.when({name}.given, a, b); whether it is there at all in Python, "
+            f"'{word}' decides by '{name}', an input, while the spec is read: {name}.given tells whether a "
+            f"call passes it, as in attend.when({name}.given, a, b); whether it is there at all in Python, "
             "x is not None",
             author_line(),
         )

@@ -196,7 +196,7 @@ class Filler:
         shape = self.shape(spec.name) if spec.layouts else (1,)
         dtype = DTYPES[self.dtype(spec.name)]
         if dtype.kind == "b":  # few, some or most are true, so that masks by blocks hide tiles, too
-            return self.rng.random(shape) < self.rng.choice([0.05, 0.5, 0.9])
+            return np.asarray(self.rng.random(shape) < self.rng.choice([0.05, 0.5, 0.9]))
         if dtype.kind in "biu":
             return self.rng.integers(0, 2, shape).astype(dtype)
         return self.rng.standard_normal(shape).astype(dtype)
