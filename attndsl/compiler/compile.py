@@ -22,6 +22,7 @@ from attndsl.lowering.match.attention_pattern import Computation, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
 from attndsl.lowering.match.schedule_options import (
     BAND_ROWS,
+    TILE_STEP,
     MANY_ROWS,
     Schedule,
     describe,
@@ -127,7 +128,7 @@ def _compile(
     options = {} if chosen is None else chosen.options
     check_chosen(options, operator, computation, required)
     stated = {**options, **_stated(operator, required)}
-    schedule = resolved(operator, signature, specialization, stated)
+    schedule = resolved(operator, computation, signature, specialization, stated)
     while True:
         try:
             draft = check_field_names(first_draft(computation, signature, schedule, operator.device))
@@ -202,6 +203,7 @@ def check_chosen(
 
 def resolved(
     operator: Contract,
+    computation: Computation,
     signature: KernelSignature,
     specialization: Specialization,
     stated: Mapping[str, object],
@@ -211,8 +213,11 @@ def resolved(
     Raises:
         UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
     """
-    rows = rows_of_a_task(signature, specialization.dtype)
-    return resolve(stated, operator.device, operator.schedule_lines, max_rows=rows)
+    blocks = [size for each in computation.attentions if (size := each.block_of_keys) is not None]
+    rows = BAND_ROWS if blocks else rows_of_a_task(signature, specialization.dtype)
+    tiles = [min(-(-size // TILE_STEP) * TILE_STEP, Schedule().tile_k) for size in blocks]
+    tile = max(tiles, default=None)
+    return resolve(stated, operator.device, operator.schedule_lines, max_rows=rows, tile_k=tile)
 
 
 def rows_of_a_task(signature: KernelSignature, dtype: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up, select
-from attndsl.lowering.attention.seen_tiles import MOST_TILES, skips_tiles
+from attndsl.lowering.attention.seen_tiles import MOST_TILES, most_candidates, numbers_tiles
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, SPLIT, TASK
@@ -52,14 +52,14 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
 
 def _splits(context: Context, cores: Expr) -> Expr:
     chosen = _chosen_splits(context, cores)
-    if not skips_tiles(context):
+    if not numbers_tiles(context):
         return chosen
     most = context.inventory.host_constant("tilesHeld", MOST_TILES, "tiles of an item that a core numbers")
     return maximum(chosen, ceil_div(_key_tiles(context), most))
 
 
 def _key_tiles(context: Context) -> Expr:
-    count = ceil_div(context.keys.capacity(context), context.tile_keys)
+    count = most_candidates(context)
     return context.inventory.host_number(context.label("keyTiles"), count, "score tiles of a row, at most")
 
 

@@ -6,7 +6,7 @@ from functools import reduce
 
 from attndsl.expr import Symbol, ceil_div, maximum, minimum, select
 from attndsl.lowering.attention.continuous import item_steps, ring_slot
-from attndsl.lowering.attention.seen_tiles import collect_seen, seen_tile, skips_tiles
+from attndsl.lowering.attention.seen_tiles import candidates, collect_seen, numbers_tiles, seen_bounds
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,
@@ -44,7 +44,9 @@ def key_range(context: Context) -> list[Statement]:
     if context.rows.may_be_empty():
         count = select(TASK_ROWS == 0, 0, count)
     tiles: list[Statement] = [Let(symbol=TILES, value=minimum(share, total - FIRST_TILE))]
-    if skips_tiles(context):
+    if numbers_tiles(context):
+        lists, count = candidates(context, count)
+        bounds += lists
         tiles = collect_seen(context, FIRST_TILE, minimum(FIRST_TILE + share, total))
     return [
         *bounds,
@@ -58,8 +60,10 @@ def key_range(context: Context) -> list[Statement]:
 
 def tile_bounds(context: Context) -> list[Statement]:
     """Ring slot, first key and number of keys of the running tile."""
+    if numbers_tiles(context):
+        return [*ring_slot(context), *seen_bounds(context)]
     size = context.tile_keys
-    first = (seen_tile(context) if skips_tiles(context) else FIRST_TILE + TILE) * size
+    first = (FIRST_TILE + TILE) * size
     if begins_late(context):
         first = KEY_BEGIN + first
     return [

@@ -126,7 +126,7 @@ class Legal:
         return plain and bool(self.high) and self.nearest(value) == value
 
 
-_KEYS = 64
+TILE_STEP = 64
 _WIDE = 128 * 128
 """Elements of a right operand from which its depth is halved first."""
 _STEP = 8
@@ -157,9 +157,9 @@ ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cor
 
 def legal_values(device: Device) -> dict[str, Legal]:
     """What an author may state, for a device; row pitches of a score tile are repeat strides of fp32 rows."""
-    most_keys = device.architecture.max_repeat_stride * block_elements("float32") // _KEYS * _KEYS
+    most_keys = device.architecture.max_repeat_stride * block_elements("float32") // TILE_STEP * TILE_STEP
     return {
-        "tile_k": Legal(_KEYS, most_keys, _KEYS),
+        "tile_k": Legal(TILE_STEP, most_keys, TILE_STEP),
         **_LEGAL,
         "cores": Legal(1, device.aic, words=_AUTO),
     }
@@ -171,10 +171,11 @@ def resolve(
     lines: Mapping[str, SourceLine] | None = None,
     *,
     max_rows: int = BAND_ROWS,
+    tile_k: int | None = None,
 ) -> Schedule:
     """The schedule that an author's choices give for a device, the rest filled with defaults.
 
-    ``max_rows``: the default for this computation.
+    ``max_rows``, ``tile_k``: the defaults for this computation.
 
     Raises:
         UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
@@ -188,7 +189,8 @@ def resolve(
         bounds = ranges[name]
         if not bounds.holds(value):
             raise IllegalScheduleValue(name, value, bounds.text(), bounds.nearest(value), where)
-    schedule = replace(Schedule(), **{"max_rows": max_rows, **choices})  # type: ignore[arg-type]
+    defaults = {"max_rows": max_rows, "tile_k": tile_k or Schedule().tile_k}
+    schedule = replace(Schedule(), **{**defaults, **choices})  # type: ignore[arg-type]
     vectors = device.architecture.aiv_per_aic
     per_core = schedule.rows_per_core(device.architecture)
     if "rows" not in choices:
