@@ -22,8 +22,8 @@ from attndsl.lowering.match.attention_pattern import Computation, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
 from attndsl.lowering.match.schedule_options import (
     BAND_ROWS,
-    TILE_STEP,
     MANY_ROWS,
+    TILE_STEP,
     Schedule,
     describe,
     reasons,

@@ -21,7 +21,6 @@ from attndsl.expr import Const
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 
-
 USUAL_BLOCK = 128
 """Rows of a block of keys, where nothing tells how many they are."""
 
