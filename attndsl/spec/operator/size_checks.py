@@ -100,7 +100,7 @@ def check_axes(
                 "or give them an axis Q",
                 node.where,
             )
-        if isinstance(node, Leading) and not _may_be_equal(node.count, axes["E"], rules):
+        if isinstance(node, Leading) and not _may_be_equal(_defined(node.count, dims), extents["E"], rules):
             raise errors.SpecError(
                 f"attend.leading(..., {node.count}) has {node.count} channels, and axis E has {axes['E']}; "
                 f"write op.axes(E={node.count})",
