@@ -96,8 +96,8 @@ def check_axes(
         query = node.query if isinstance(node, Scores) else None
         if isinstance(query, Input | Cast) and "Q" not in query.axes and not extents["Q"].same(Const(1)):
             raise errors.SpecError(
-                f"queries without an axis Q have one position, and axis Q has {axes['Q']}; write op.axes(Q=1), "
-                "or give them an axis Q",
+                f"queries without an axis Q have one position, and axis Q has {axes['Q']}; write "
+                "op.axes(Q=1), or give them an axis Q",
                 node.where,
             )
         if isinstance(node, Leading) and not _may_be_equal(_defined(node.count, dims), extents["E"], rules):
