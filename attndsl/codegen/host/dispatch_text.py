@@ -5,7 +5,7 @@ Kernels that differ in their io dtype alone share a branch, which picks the tili
 
 from __future__ import annotations
 
-import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,12 +13,12 @@ from attndsl.codegen.host.problem_members import io_tensor
 from attndsl.codegen.host.problem_words import Words
 from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards
 from attndsl.codegen.kernel_set.kernel_names import key_name
-from attndsl.codegen.text.line_breaks import WIDTH
+from attndsl.codegen.names.arguments import names_of
 from attndsl.compiler.compile import Compiled
 from attndsl.expr.argument_facts import DTYPE, dtype_of, kind_of
 
-_ROW_WIDTH = WIDTH - 14
-"""Columns of a kernel's row in the plan, without its indent and what closes it."""
+_LONGEST_NAME = 48
+"""Characters of a name that says a condition; longer ones say no more than the condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +52,14 @@ class Branch:
         title: the text of the kernels, and their dtypes.
         test: what a problem of theirs meets, operands of ``&&``.
         key: the expression of the tiling key.
-        row: the lines of the row of numbers. ``row_type``: of the constant that it is.
+        row: the constants of the schedule and the forms, a comma after each but the last.
     """
 
     title: str
     test: tuple[str, ...]
     key: str
-    function: str
     namespace: str
-    row: tuple[str, ...]
-    row_type: str
-    waits: str
+    row: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +68,65 @@ class Dispatch:
 
     Attributes:
         common: what all kernels ask of a problem, operands of ``&&``; asked once where there are several.
+        named: conditions that several branches ask for, by names.
         branches: in the order in which the plan tries them.
+        function: the tiling function of all kernels; empty where each row ends with its own.
+        waits: when the blocks of a kernel wait for each other, over the tiling data; empty where each row
+            ends with its own.
     """
 
     common: tuple[str, ...]
+    named: tuple[tuple[str, str], ...]
     branches: tuple[Branch, ...]
+    function: str
+    waits: str
 
 
 def dispatch(kernels: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Dispatch:
     """The choice between some kernels; those of one dtype stay in order."""
+    functions, waits = {each.function for each in kernels}, {each.waits for each in kernels}
+    if len(functions) > 1:
+        kernels = [replace(each, row=(*each.row, f"&{each.function}")) for each in kernels]
+    if len(waits) > 1:
+        kernels = [replace(each, row=(*each.row, _waits_function(each))) for each in kernels]
     found = [_branch(group, words) for group in _groups(kernels)]
-    if len(found) < 2:
-        return Dispatch((), tuple(found))
     common = tuple(test for test in found[0].test if all(test in each.test for each in found))
     own = [tuple(test for test in each.test if test not in common) for each in found]
-    if not all(own):  # one takes all that others take
-        return Dispatch((), tuple(found))
-    return Dispatch(common, tuple(replace(each, test=test) for each, test in zip(found, own, strict=True)))
+    if len(found) < 2 or not all(own):  # the only one, or one that takes all that others take
+        common = ()
+        own = [each.test for each in found]
+    named = _named_conditions(own, kernels, words)
+    branches = tuple(
+        replace(each, test=tuple(named.get(text, text) for text in test))
+        for each, test in zip(found, own, strict=True)
+    )
+    return Dispatch(
+        common,
+        tuple((name, text) for text, name in named.items()),
+        branches,
+        functions.pop() if len(functions) == 1 else "",
+        waits.pop() if len(waits) == 1 else "",
+    )
+
+
+def _waits_function(kernel: PlannedKernel) -> str:
+    """Whether its blocks wait for each other, as a function of the tiling data."""
+    name = " &tiling" if "tiling." in kernel.waits else " &"
+    return f"[](const {names_of(kernel.compiled.operator).tiling}{name}) {{ return {kernel.waits}; }}"
+
+
+def _named_conditions(
+    tests: Sequence[Sequence[str]], kernels: Sequence[PlannedKernel], words: Mapping[str, Words]
+) -> dict[str, str]:
+    """Names for the conditions of several parts that more than one branch asks for, by text."""
+    names = {guard.shown(words): guard.name(words) for kernel in kernels for guard in guards(kernel.compiled)}
+    counted = Counter(text for test in tests for text in test)
+    found: dict[str, str] = {}
+    for text, count in counted.items():
+        name = names.get(text, "")
+        if count > 1 and (" || " in text or " && " in text) and 0 < len(name) <= _LONGEST_NAME:
+            found.setdefault(text, name)
+    return found if len(set(found.values())) == len(found) else {}
 
 
 def _groups(kernels: Sequence[PlannedKernel]) -> list[list[PlannedKernel]]:
@@ -160,9 +199,6 @@ def _branch(group: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Branc
         title=f"{first.namespace}: {' or '.join(kernel.dtype for kernel in group)}",
         test=(*asked, *rest),
         key=_picked([f"Key::{key_name(kernel.compiled)}" for kernel in group], io),
-        function=first.function,
         namespace=first.namespace,
-        row=tuple(textwrap.wrap(", ".join(row), _ROW_WIDTH, break_long_words=False, break_on_hyphens=False)),
-        row_type="const Kernel" if any(" ? " in each for each in row) else "constexpr Kernel",
-        waits=first.waits,
+        row=", ".join(row),
     )

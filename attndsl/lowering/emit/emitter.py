@@ -279,7 +279,7 @@ class Emitter:
                 tensor, [self.in_kernel(each.get(axis, 0), known) for each in layout.strides]
             )
         meaning = f"elements between neighbours of {tensor} along {axis}"
-        return self.inventory.field(f"{camel(tensor)}Stride{axis}", value, meaning)
+        return self.inventory.field(f"{camel(tensor)}Stride{axis}", value, meaning, layout=layout.choice)
 
     def rows_of_entry(self, tensor: str, index: Expr) -> Expr | None:
         """The rows of tensor ``index`` of a list of one tensor a batch row; None of all else."""

@@ -1,0 +1,125 @@
+"""What tells kernels apart whose hosts compute a tiling field differently: conditions of a problem or of a
+kernel's schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from attndsl.codegen.host.kernel_tilings import SCHEDULE, Tiling
+from attndsl.expr import Compare, Const, Expr, Symbol
+from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, kind_of
+
+FORM = "form."
+"""What names of forms begin with."""
+_KINDS = (GIVEN, LAYOUT, DTYPE)
+"""What a reader of a plan sees first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A number by which kernels state which expressions of ``fields`` they have; None: they have none."""
+
+    name: str
+    fields: list[str]
+    numbers: list[int | None]
+
+    @property
+    def symbol(self) -> Symbol:
+        """The number in conditions."""
+        return Symbol(f"{FORM}{self.name}")
+
+
+def separating(
+    groups: Sequence[Sequence[int]], values: Sequence[Expr], tilings: Sequence[Tiling]
+) -> list[Expr | None] | None:
+    """A condition for each group of kernels, None for the last: all others. None where nothing tells.
+
+    ``values``: the expressions of the groups; a group after them has none.
+    """
+    of_schedule = _by_schedule(groups, values, tilings)
+    if of_schedule is not None:
+        return of_schedule
+    told = [tilings[kernel].accepts for group in groups for kernel in group]
+    common = set.intersection(*(set(accepts) for accepts in told))
+    asked = {name for value in values for name in value.symbols()}
+    found: list[tuple[tuple[bool, int, int, str], list[Expr | None]]] = []
+    for name in common:
+        sets = [_united(tilings[kernel].accepts[name] for kernel in group) for group in groups]
+        if any(a & b for i, a in enumerate(sets) for b in sets[:i]):
+            continue
+        kind = kind_of(name)
+        rank = _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
+        score = (name not in asked, sum(map(len, sets[:-1])), rank, name)
+        found.append((score, _tests(Symbol(name), sets)))
+    return min(found, key=lambda each: each[0])[1] if found else None
+
+
+def _united(sets: Iterable[frozenset[int]]) -> frozenset[int]:
+    return frozenset[int]().union(*sets)
+
+
+def _tests(symbol: Symbol, sets: Sequence[frozenset[int]]) -> list[Expr | None]:
+    tests: list[Expr | None] = []
+    for i, own in enumerate(sets[:-1]):
+        others = _united(each for j, each in enumerate(sets) if j != i)
+        if len(others) == 1 and len(own) > 1:
+            tests.append(Compare("!=", symbol, Const(*others)))
+        else:
+            tests.append(reduce(or_, (Compare("==", symbol, Const(number)) for number in sorted(own))))
+    return [*tests, None]
+
+
+def _by_schedule(
+    groups: Sequence[Sequence[int]], values: Sequence[Expr], tilings: Sequence[Tiling]
+) -> list[Expr | None] | None:
+    """Whether a kernel's schedule has a constant that the expression of one group alone computes with."""
+    if len(groups) != 2:
+        return None
+    for place, own in enumerate(groups):
+        other = groups[1 - place]
+        used = {
+            name.removeprefix(SCHEDULE) for name in (values[place].symbols() if place < len(values) else ())
+        }
+        for name in sorted(used):
+            has = [name in tilings[kernel].schedule for kernel in own]
+            lacks = [name not in tilings[kernel].schedule for kernel in other]
+            if all(has) and all(lacks):
+                constant = Symbol(f"{SCHEDULE}{name}")
+                return [Compare(">" if place == 0 else "==", constant, Const(0)), None]
+    return None
+
+
+def form_of(name: str, groups: Sequence[Sequence[int]], count: int, forms: list[Form]) -> list[Expr | None]:
+    """Conditions on the number that tells these groups, a known one where it does, else a new one."""
+    numbers: list[int | None] = [None] * count
+    for number, group in enumerate(groups):
+        for kernel in group:
+            numbers[kernel] = number
+    for form in forms:
+        pairs = list(zip(form.numbers, numbers, strict=True))
+        if all(a is None or b is None or a == b for a, b in pairs):
+            form.numbers[:] = [b if a is None else a for a, b in pairs]
+            break
+    else:
+        form = Form(f"{name}Form", [], numbers)
+        forms.append(form)
+    form.fields.append(name)
+    return [*(Compare("==", form.symbol, Const(i)) for i in range(len(groups) - 1)), None]
+
+
+def accepted_numbers(
+    guards: Sequence[tuple[Expr, bool]], universe: Mapping[str, Sequence[int]]
+) -> dict[str, frozenset[int]]:
+    """The numbers of each argument that meet the conditions on it alone; ``universe``: all its numbers."""
+    found: dict[str, frozenset[int]] = {}
+    for condition, holds in guards:
+        symbols = condition.symbols()
+        if len(symbols) != 1 or not symbols <= universe.keys():
+            continue
+        (name,) = symbols
+        own = frozenset(n for n in universe[name] if bool(condition.evaluate({name: n})) == holds)
+        found[name] = found.get(name, own) & own
+    return found
