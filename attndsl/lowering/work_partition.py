@@ -60,7 +60,7 @@ def _splits(context: Context, cores: Expr) -> Expr:
     )
     idle = maximum(1, minimum(cores // maximum(tasks, 1), tiles))
     if schedule.split_kv == "even" or (schedule.split_kv == "auto" and context.rows.one_position):
-        meaning = "splits of a task that give each core an item"
+        meaning = "splits that give each core an item"
         idle = context.inventory.host_number(context.label("splitsForAll"), idle, meaning)
     even = context.rows.one_position if schedule.split_kv == "auto" else schedule.split_kv == "even"
     if not even:
@@ -81,12 +81,16 @@ def _even_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr) -> Exp
     rounds = number(context.label("tasksOfCore"), ceil_div(tasks, cores), "tasks of the busiest core")
 
     def saves(parts: int, name: str) -> Expr:
-        busiest = ceil_div(tasks * parts, cores)
+        busiest = number(
+            context.label(f"{name}OfCore"),
+            ceil_div(tasks * parts, cores),
+            f"items of the busiest core if each task has {parts} splits",
+        )
         worth = (busiest * whole <= rounds * parts * kept) & (tiles >= fewest * parts)
         meaning = f"whether {parts} splits of each task even out the cores"
-        return number(context.label(name), worth, meaning, "bool")
+        return number(context.label(f"{name}AreEven"), worth, meaning, "bool")
 
-    return select(saves(3, "thirdsAreEven"), 3, select(saves(2, "halvesAreEven"), 2, 1))
+    return select(saves(3, "thirds"), 3, select(saves(2, "halves"), 2, 1))
 
 
 def _worth(context: Context) -> tuple[Expr, Expr]:
@@ -116,7 +120,10 @@ def _finer_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr, idle:
         """The splits with so many items a core, and whether they save enough."""
         meaning = f"splits of a task if a core has {items} items"
         parts = number(label(f"{name}Splits"), items * cores // maximum(tasks, 1), meaning)
-        saves = (parts <= tiles) & (most(parts) * whole <= plain * kept)
+        busiest = number(
+            label(f"{name}TilesOfCore"), most(parts), "score tiles of the busiest core with them"
+        )
+        saves = (parts <= tiles) & (busiest * whole <= plain * kept)
         return parts, number(label(f"{name}AreWorth"), saves, "whether they even out the cores", "bool")
 
     two, of_two = finer(2, "two")

@@ -19,7 +19,8 @@ BATCH_MODE, BUCKET, WORKSPACE, SPLITS, PLAN_STRIDE = (
 _HEAD_SIZE = re.compile(r"\bproblem\.(\w+) (>) \d+\s+&&\s+problem\.\1 (<=) \d+")
 _PER_BLOCK = re.compile(r"\* (tiling\.blocks)\b")
 _FIELD = re.compile(r"tiling\.(\w+) =")
-_MODE = re.compile(r"\bwaits \? (kBatchMode) : 0")
+_MODE = re.compile(r"\bBlocksWait\([^()]*\) \? (kBatchMode) : 0")
+_WAITS = re.compile(r"return (.*?);", re.DOTALL)
 _KEY = re.compile(r"\bKey::(\w+)")
 _EQUAL = re.compile(r"(?<= )(==)(?= values::)")
 
@@ -36,13 +37,13 @@ def batch_modes(source: EmittedText) -> Iterator[Defect]:
     """Blocks that wait for each other and are not launched together."""
     waiting = []
     for statement in source.statements:
-        for call in source.calls(statement.span):
-            if call.name == "PlanOf" and call.arguments and source.code_at(call.arguments[-1]) != "false":
-                waiting.append(call.arguments[-1])
-    for last in waiting:
-        yield Defect(BATCH_MODE, last, "false")
-        for match in COMPARISON.finditer(source.code, last.start, last.end):
-            yield Defect(BATCH_MODE, Span(match.end() + 1, last.end), "2")
+        found = _WAITS.match(source.code, statement.span.start)
+        if statement.function == "BlocksWait" and found and found[1] != "false":
+            waiting.append(Span(*found.span(1)))
+    for truth in waiting:
+        yield Defect(BATCH_MODE, truth, "false")
+        for match in COMPARISON.finditer(source.code, truth.start, truth.end):
+            yield Defect(BATCH_MODE, Span(match.end() + 1, truth.end), "2")
     for match in _MODE.finditer(source.code) if waiting else ():
         yield Defect(BATCH_MODE, Span(*match.span(1)), "0")
 
@@ -101,7 +102,7 @@ RULES: tuple[Rule, ...] = (batch_modes, bucket_edges, workspaces, split_counts, 
 def chosen_kernels(source: SourceModel, place: Span) -> tuple[str, ...]:
     """The tiling keys, of the kernels that a place of the plan is about; none of what is about all."""
     statement = source.statement_at(place.start)
-    if statement is None or statement.function != "PlanLaunch":
+    if statement is None or statement.function != "SelectKernel":
         return ()
     keys: dict[int, list[str]] = {}  # of each branch, by where the statement that picks among them begins
     for match in _KEY.finditer(source.code):

@@ -57,7 +57,21 @@ def _computes(
                 known[symbol] = expanded(names[symbol])
         return value.substitute({symbol: known[symbol] for symbol in used & names.keys()})
 
-    return expanded(other.value).same(expanded(own.value))
+    one, two = expanded(other.value), expanded(own.value)
+    return one.same(two) or (not one.symbols() and not two.symbols() and one.evaluate({}) == two.evaluate({}))
+
+
+def schedule_of(groups: Sequence[Group], variants: Mapping[str, Sequence[Group]]) -> frozenset[str]:
+    """The schedule constants that expressions compute with, themselves or by the fields that they use."""
+    fields = {tiling_field_ref(name).name: known for name, known in variants.items()}
+    seen: set[str] = set()
+    left = [symbol for group in groups for symbol in group.item.value.symbols()]
+    while left:
+        symbol = left.pop()
+        if symbol not in seen:
+            seen.add(symbol)
+            left += [each for group in fields.get(symbol, ()) for each in group.item.value.symbols()]
+    return frozenset(name.removeprefix(SCHEDULE) for name in seen if name.startswith(SCHEDULE))
 
 
 def is_safe(value: Expr, variants: Mapping[str, Sequence[Group]], schedule: frozenset[str]) -> bool:

@@ -9,7 +9,7 @@ from functools import reduce
 from operator import or_
 
 from attndsl.codegen.host.kernel_tilings import SCHEDULE, Tiling
-from attndsl.expr import Compare, Const, Expr, Symbol
+from attndsl.expr import Compare, Const, Expr, Symbol, constant_value
 from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, kind_of
 
 FORM = "form."
@@ -20,11 +20,15 @@ _KINDS = (GIVEN, LAYOUT, DTYPE)
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """A number by which kernels state which expressions of ``fields`` they have; None: they have none."""
+    """A number by which kernels state which expressions of ``fields`` they have; None: they have none.
+
+    Where it ``is_value``, a field has the number itself if that is above 0.
+    """
 
     name: str
     fields: list[str]
     numbers: list[int | None]
+    is_value: bool = False
 
     @property
     def symbol(self) -> Symbol:
@@ -33,18 +37,15 @@ class Form:
 
 
 def separating(
-    groups: Sequence[Sequence[int]], values: Sequence[Expr], tilings: Sequence[Tiling]
+    groups: Sequence[Sequence[int]], asked: frozenset[str], tilings: Sequence[Tiling]
 ) -> list[Expr | None] | None:
-    """A condition for each group of kernels, None for the last: all others. None where nothing tells.
+    """A condition of the problem for each group of kernels, None for the last: all others. None where nothing
+    tells.
 
-    ``values``: the expressions of the groups; a group after them has none.
+    ``asked``: the symbols of the groups' expressions, which tell a reader most.
     """
-    of_schedule = _by_schedule(groups, values, tilings)
-    if of_schedule is not None:
-        return of_schedule
     told = [tilings[kernel].accepts for group in groups for kernel in group]
     common = set.intersection(*(set(accepts) for accepts in told))
-    asked = {name for value in values for name in value.symbols()}
     found: list[tuple[tuple[bool, int, int, str], list[Expr | None]]] = []
     for name in common:
         sets = [_united(tilings[kernel].accepts[name] for kernel in group) for group in groups]
@@ -72,23 +73,15 @@ def _tests(symbol: Symbol, sets: Sequence[frozenset[int]]) -> list[Expr | None]:
     return [*tests, None]
 
 
-def _by_schedule(
-    groups: Sequence[Sequence[int]], values: Sequence[Expr], tilings: Sequence[Tiling]
-) -> list[Expr | None] | None:
-    """Whether a kernel's schedule has a constant that the expression of one group alone computes with."""
-    if len(groups) != 2:
-        return None
-    for place, own in enumerate(groups):
-        other = groups[1 - place]
-        used = {
-            name.removeprefix(SCHEDULE) for name in (values[place].symbols() if place < len(values) else ())
-        }
-        for name in sorted(used):
-            has = [name in tilings[kernel].schedule for kernel in own]
-            lacks = [name not in tilings[kernel].schedule for kernel in other]
-            if all(has) and all(lacks):
-                constant = Symbol(f"{SCHEDULE}{name}")
-                return [Compare(">" if place == 0 else "==", constant, Const(0)), None]
+def of_schedule(
+    own: Sequence[int], others: Sequence[int], used: frozenset[str], tilings: Sequence[Tiling]
+) -> Expr | None:
+    """Whether a kernel's schedule has a constant, one of ``used``, that all of ``own`` have and no other."""
+    for name in sorted(used):
+        if all(name in tilings[kernel].schedule for kernel in own) and not any(
+            name in tilings[kernel].schedule for kernel in others
+        ):
+            return Compare(">", Symbol(f"{SCHEDULE}{name}"), Const(0))
     return None
 
 
@@ -99,6 +92,8 @@ def form_of(name: str, groups: Sequence[Sequence[int]], count: int, forms: list[
         for kernel in group:
             numbers[kernel] = number
     for form in forms:
+        if form.is_value:
+            continue
         pairs = list(zip(form.numbers, numbers, strict=True))
         if all(a is None or b is None or a == b for a, b in pairs):
             form.numbers[:] = [b if a is None else a for a, b in pairs]
@@ -108,6 +103,22 @@ def form_of(name: str, groups: Sequence[Sequence[int]], count: int, forms: list[
         forms.append(form)
     form.fields.append(name)
     return [*(Compare("==", form.symbol, Const(i)) for i in range(len(groups) - 1)), None]
+
+
+def fixed_form(
+    name: str, groups: Sequence[Sequence[int]], values: Sequence[Expr], count: int, forms: list[Form]
+) -> Form | None:
+    """A number of kernels that fix a field, if all but the last group do."""
+    numbers: list[int | None] = [None] * count
+    for value, group in zip(values[:-1], groups[:-1], strict=True):
+        fixed = constant_value(value)
+        if type(fixed) is not int or fixed < 1:
+            return None
+        for kernel in group:
+            numbers[kernel] = fixed
+    form = Form(f"fixed{name[:1].upper()}{name[1:]}", [name], numbers, is_value=True)
+    forms.append(form)
+    return form
 
 
 def accepted_numbers(

@@ -9,6 +9,8 @@ from attndsl.expr import Expr, Symbol
 
 SCHEDULE = "schedule."
 """What names of a kernel's schedule constants begin with."""
+LAUNCH = "launch"
+"""The topic of what a launch needs to know and no kernel reads."""
 
 
 @dataclass(frozen=True, eq=False)

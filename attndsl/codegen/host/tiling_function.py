@@ -12,18 +12,18 @@ divide by 0. Where kernels differ, the plan asks what tells them apart, in this 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import networkx as nx
 
-from attndsl.codegen.host.field_values import all_alike, by_layout, is_safe
-from attndsl.codegen.host.kernel_conditions import Form, form_of, separating
-from attndsl.codegen.host.kernel_tilings import Assigned, Group, Tiling, variants_of
-from attndsl.expr import Const, Expr, Symbol
+from attndsl.codegen.host.field_values import all_alike, by_layout, is_safe, schedule_of
+from attndsl.codegen.host.kernel_conditions import Form, fixed_form, form_of, of_schedule, separating
+from attndsl.codegen.host.kernel_tilings import LAUNCH, Assigned, Group, Tiling, variants_of
+from attndsl.expr import Compare, Const, Expr, Symbol
 from attndsl.tile.program import tiling_field_ref
 
-_TOPICS = ("work", "strides", "", "workspace")
+_TOPICS = ("work", "strides", "", "workspace", LAUNCH)
 """What fields are about, each the topic of a function, in the order of the functions."""
 
 
@@ -77,10 +77,11 @@ class _Decision:
 def merged(tilings: Sequence[Tiling]) -> MergedFunction | None:
     """The function for kernels with these fields; None where no order of fields suits them all."""
     variants = variants_of(tilings)
-    if _order(variants, list(variants)) is None:
+    if not nx.is_directed_acyclic_graph(_uses(variants)):
         return None
     forms: list[Form] = []
     decisions = {name: _decided(name, groups, tilings, variants, forms) for name, groups in variants.items()}
+    _with_their_users(variants, decisions)
     parts = tuple(_parts(variants, decisions))
     cases = [case for part in parts for step in part.steps for case in step.cases]
     used = {name for case in cases if case.when is not None for name in case.when.symbols()}
@@ -101,27 +102,69 @@ def _decided(
     if layout is not None:
         return _of_layouts(*layout)
     own = all_alike(groups, tilings, variants)
-    having = {kernel for group in own for kernel in group.kernels}
+    items = tuple(group.item for group in own)
+    having = [kernel for group in own for kernel in group.kernels]
+    absent = [kernel for kernel in range(len(tilings)) if kernel not in having]
+    test = of_schedule(having, absent, schedule_of(own, variants), tilings) if absent else None
+    if test is not None and len(own) == 1:
+        return _conditional([test], items)
     everywhere = frozenset.intersection(*(tiling.schedule for tiling in tilings))
-    safe = all(is_safe(group.item.value, variants, everywhere) for group in own)
-    absent = () if safe else tuple(i for i in range(len(tilings)) if i not in having)
+    if all(is_safe(item.value, variants, everywhere) for item in items):
+        absent = []
     if len(own) == 1 and not absent:
-        return _Decision("", ((None, ()),), (own[0].item,))
+        return _plain(items[0])
+    if len(own) == 2 and not absent:
+        for first, second in (own, own[::-1]):
+            used = schedule_of([first], variants)
+            if (test := of_schedule(first.kernels, second.kernels, used, tilings)) is not None:
+                return _conditional([test, None], (first.item, second.item))
     kernels = [group.kernels for group in own] + ([absent] if absent else [])
-    tests = separating(kernels, [group.item.value for group in own], tilings)
+    asked = frozenset[str]().union(*(item.value.symbols() for item in items))
+    tests = separating(kernels, asked, tilings)
+    if tests is None and len(own) == 2 and not absent:
+        ordered = sorted(own, key=lambda group: not isinstance(group.item.value, Const))
+        values = [group.item.value for group in ordered]
+        form = fixed_form(name, [group.kernels for group in ordered], values, len(tilings), forms)
+        if form is not None:
+            fixed = replace(ordered[0].item, value=form.symbol)
+            return _conditional([Compare(">", form.symbol, Const(0)), None], (fixed, ordered[1].item))
     if tests is None:
         tests = form_of(name, kernels, len(tilings), forms)
-    if absent:
-        tests = tests[:-1]
+    return _conditional(tests[:-1] if absent else tests, items)
+
+
+def _plain(item: Assigned) -> _Decision:
+    return _Decision("", ((None, ()),), (item,))
+
+
+def _conditional(tests: Sequence[Expr | None], items: tuple[Assigned, ...]) -> _Decision:
     key = tuple(str(test) for test in tests if test is not None)
-    return _Decision(key, tuple((test, ()) for test in tests), tuple(group.item for group in own))
+    return _Decision(key, tuple((test, ()) for test in tests), items)
+
+
+def _with_their_users(variants: Mapping[str, Sequence[Group]], decisions: dict[str, _Decision]) -> None:
+    """Numbers of the host alone that nothing but the first case of one condition needs are computed there."""
+    for name in reversed(list(nx.topological_sort(_uses(variants)))):
+        decision = decisions[name]
+        if decision.key or decision.items[0] is None or not decision.items[0].host_only:
+            continue
+        symbol = tiling_field_ref(name).name
+        users = [
+            (each, i)
+            for each in decisions.values()
+            for i, item in enumerate(each.items)
+            if item is not None and symbol in item.value.symbols()
+        ]
+        keys = {each.key for each, _ in users}
+        if len(keys) == 1 and "" not in keys and all(i == 0 and each.switch is None for each, i in users):
+            decisions[name] = _conditional([users[0][0].tests[0][0]], (decision.items[0],))
 
 
 def _of_layouts(layout: Symbol, values: Mapping[int, Assigned]) -> _Decision:
     """A stride by the layout of its tensor; of one layout, or the same in all, a value alone."""
     first = next(iter(values.values()))
     if all(item.value.same(first.value) for item in values.values()):
-        return _Decision("", ((None, ()),), (first,))
+        return _plain(first)
     numbers = sorted(values)
     none = [isinstance(values[n].value, Const) and values[n].value.evaluate({}) == 0 for n in numbers]
     return _Decision(
@@ -140,9 +183,8 @@ def _parts(variants: Mapping[str, Sequence[Group]], decisions: Mapping[str, _Dec
     topics = _topics(variants)
     for topic in _TOPICS:
         fields = [name for name in variants if topic in topics[name]]
-        order = _order(variants, fields, decisions) if fields else []
-        if order:
-            yield Part(topic, tuple(_steps(order, decisions)))
+        if fields:
+            yield Part(topic, tuple(_steps(list(_order(variants, fields, decisions)), decisions)))
 
 
 def _topics(variants: Mapping[str, Sequence[Group]]) -> dict[str, set[str]]:
@@ -153,14 +195,15 @@ def _topics(variants: Mapping[str, Sequence[Group]]) -> dict[str, set[str]]:
     def enter(name: str, topic: str) -> None:
         item = variants[name][0].item
         if topic in found[name] or (found[name] and not item.host_only):
-            return
+            return  # it is there
         found[name].add(topic)
         for used in _used(variants, name):
             enter(used, topic)
 
     for topic in _TOPICS:
         for name, groups in variants.items():
-            if groups[0].item.topic == topic and not groups[0].item.host_only:
+            item = groups[0].item
+            if item.topic == topic and (not item.host_only or topic == LAUNCH):
                 enter(name, topic)
     return found
 
@@ -172,26 +215,30 @@ def _used(variants: Mapping[str, Sequence[Group]], name: str) -> list[str]:
     return [field for symbol, field in names.items() if symbol in symbols]
 
 
-def _order(
-    variants: Mapping[str, Sequence[Group]],
-    fields: Sequence[str],
-    decisions: Mapping[str, _Decision] | None = None,
-) -> list[str] | None:
-    """The fields, each after those that any of its expressions uses, else as they come first; those of one
-    switch together."""
+def _uses(variants: Mapping[str, Sequence[Group]], fields: Sequence[str] = ()) -> nx.DiGraph[str]:
+    """The fields, or some of them, each after those that any of its expressions uses."""
     graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(fields)
-    for name in fields:
+    graph.add_nodes_from(fields or variants)
+    for name in list(graph):
         graph.add_edges_from((used, name) for used in _used(variants, name) if used in graph)
-    if not nx.is_directed_acyclic_graph(graph):
-        return None
-    place = {name: (i, i) for i, name in enumerate(variants)}
-    first: dict[object, int] = {}
-    for name in fields if decisions else ():
-        decision = decisions[name] if decisions else None
-        if decision is not None and decision.switch is not None:
-            place[name] = (first.setdefault(decision.key, place[name][0]), place[name][1])
-    return list(nx.lexicographical_topological_sort(graph, key=place.__getitem__))
+    return graph
+
+
+def _order(
+    variants: Mapping[str, Sequence[Group]], fields: Sequence[str], decisions: Mapping[str, _Decision]
+) -> Iterator[str]:
+    """The fields, each after those that it uses, else as they come first; those that are decided alike
+    together, after what is not decided at all."""
+    graph, place = _uses(variants, fields), {name: i for i, name in enumerate(variants)}
+    last: object = ""
+    while graph:
+        ready = sorted((name for name, used in graph.in_degree() if not used), key=place.__getitem__)
+        chosen = min(
+            ready, key=lambda name: (decisions[name].key != last, bool(decisions[name].key), place[name])
+        )
+        last = decisions[chosen].key
+        graph.remove_node(chosen)
+        yield chosen
 
 
 def _steps(order: Sequence[str], decisions: Mapping[str, _Decision]) -> Iterator[Step]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from attndsl.base.errors import InternalError
 from attndsl.codegen.host.dispatch_text import Dispatch, PlannedKernel, dispatch
 from attndsl.codegen.host.kernel_conditions import Form, accepted_numbers
-from attndsl.codegen.host.kernel_tilings import SCHEDULE, Assigned, Tiling
+from attndsl.codegen.host.kernel_tilings import LAUNCH, SCHEDULE, Assigned, Tiling
 from attndsl.codegen.host.problem_members import counted, io_tensor, member_of
 from attndsl.codegen.host.problem_rows import (
     Row,
@@ -33,13 +33,12 @@ from attndsl.codegen.kernel_set.kernel_names import kernel_name, named_keys
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import constant
-from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Const, Element, Expr, Load, Named, Scope, Symbol, negation
 from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, dtype_of, given, kind_of
 from attndsl.lowering.signature.specialization import feature_names
 from attndsl.spec.contract.contract import Contract
-from attndsl.tile.program import Constant, tiling_field_ref
+from attndsl.tile.program import Constant, TilingField, tiling_field_ref
 from attndsl.tile.statements import DEVICE_MODE, If, SetCrossFlag, Statement
 
 
@@ -104,7 +103,8 @@ def _tiling_functions(
     """One tiling function, more only where kernels compute their fields in orders that exclude each other."""
     families: list[list[Compiled]] = []
     found: list[MergedFunction] = []
-    tilings = {each: _tiling(each) for each in kernels}
+    scheduled = frozenset(row.name for row in constants)
+    tilings = {each: _tiling(each, scheduled) for each in kernels}
     for compiled in kernels:
         for place, family in enumerate(families):
             if (both := merged([tilings[each] for each in (*family, compiled)])) is not None:
@@ -119,10 +119,7 @@ def _tiling_functions(
             found.append(alone)
     texts = shared_texts(kernels)
     spelling = _spelling(kernels, words, constants, [form for function in found for form in function.forms])
-    tiling_names = {field.name: f"tiling.{field.name}" for each in kernels for field in each.program.tiling}
-    fields: dict[str, list[str]] = {}
-    for form in (form for function in found for form in function.forms):
-        fields.setdefault(form.name, []).extend(form.fields)
+    forms = {form.name: form for function in found for form in function.forms}
     functions, planned = [], {}
     for place, (family, function) in enumerate(zip(families, found, strict=True)):
         suffix = "" if not place else str(place + 1)
@@ -134,14 +131,20 @@ def _tiling_functions(
             planned[compiled] = PlannedKernel(
                 compiled,
                 f"Tile{suffix}",
+                f"BlocksWait{suffix}",
                 texts.of(compiled).name,
-                tuple(_row(compiled, constants, [numbers.get(form, 0) for form in fields])),
-                cxx_text(waits_for_all(compiled), tiling_names),
+                tuple(_row(compiled, constants, [numbers.get(form.name, 0) for form in forms.values()])),
             )
-    forms = tuple(
-        Row("int32_t", name, f"which values it has of {', '.join(of)}") for name, of in fields.items()
+    rows = tuple(Row("int64_t", each.name, _form_meaning(each)) for each in forms.values())
+    return tuple(functions), rows, tuple(planned[each] for each in kernels)
+
+
+def _form_meaning(form: Form) -> str:
+    (first, *_) = form.fields
+    told = ", ".join(form.fields)
+    return (
+        f"{first} of each launch, 0 if it is computed" if form.is_value else f"which values it has of {told}"
     )
-    return tuple(functions), forms, tuple(planned[each] for each in kernels)
 
 
 def _spelling(
@@ -161,7 +164,9 @@ def _spelling(
             names[tiling_field_ref(field.name).name] = own
     names |= {f"{SCHEDULE}{row.name}": f"kernel.{row.name}" for row in constants}
     names |= {form.symbol.name: f"kernel.{form.name}" for form in forms}
+    names[tiling_field_ref(_WAITS).name] = _WAITS
     of_host = {each.name: each for one in kernels for each in one.program.tiling if each.host_only}
+    of_host[_WAITS] = TilingField(_WAITS, "bool", Const(False), "", host_only=True)
     return Spelling(names, words, of_host)
 
 
@@ -266,8 +271,13 @@ def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
             seen[field.name] = field.ctype
 
 
-def _tiling(compiled: Compiled) -> Tiling:
-    """The fields of a kernel over the problem's symbols and the fields before them, and what it accepts."""
+_WAITS = "waits"
+"""Whether blocks of a launch wait for each other."""
+
+
+def _tiling(compiled: Compiled, in_row: frozenset[str]) -> Tiling:
+    """The fields of a kernel over the problem's symbols and the fields before them, and what it accepts;
+    ``in_row``: the constants of schedules that the plan knows."""
     scheduled = {each.named.name for each in compiled.program.constants if not each.host_only}
 
     def of_schedule(node: Expr) -> Expr | None:
@@ -277,20 +287,19 @@ def _tiling(compiled: Compiled) -> Tiling:
         return None
 
     asked = [(guard.condition, guard.holds) for guard in guards(compiled)]
+    by_field = {each.name: tiling_field_ref(each.name) for each in compiled.program.tiling}
+    waits = Assigned(_WAITS, waits_for_all(compiled).substitute(by_field), LAUNCH, host_only=True)
+    fields = (
+        Assigned(
+            field.name, measured(field.value).mapped(of_schedule), field.topic, field.host_only, field.layout
+        )
+        for field in compiled.program.tiling
+    )
     return Tiling(
-        tuple(
-            Assigned(
-                field.name,
-                measured(field.value).mapped(of_schedule),
-                field.topic,
-                field.host_only,
-                field.layout,
-            )
-            for field in compiled.program.tiling
-        ),
+        (*fields, waits),
         accepted_numbers(asked, _universe(compiled.operator)),
         layout_numbers(compiled),
-        frozenset(scheduled),
+        in_row & scheduled,
     )
 
 

@@ -91,7 +91,7 @@ class PositionTiles:
         of_all = number(
             "allOfCore",
             ceil_div(groups * all_large, CORES) * most,
-            "query positions of the busiest core then",
+            "query positions of the busiest core with those",
         )
         full = positions // most
         in_rounds = groups * full // CORES * CORES // maximum(groups, 1)
@@ -108,7 +108,7 @@ class PositionTiles:
         of_whole = number(
             "wholeOfCore",
             rounds * most + ceil_div(left, CORES) * few,
-            "query positions of the busiest core then",
+            "query positions of the busiest core with those",
         )
         of_small = number(
             "smallOfCore",
