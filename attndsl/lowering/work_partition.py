@@ -119,7 +119,7 @@ def _finer_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr, idle:
     def finer(items: int, name: str) -> tuple[Expr, Expr]:
         """The splits with so many items a core, and whether they save enough."""
         meaning = f"splits of a task if a core has {items} items"
-        parts = number(label(f"{name}Splits"), items * cores // maximum(tasks, 1), meaning)
+        parts = number(label(f"{name}Splits"), maximum(1, items * cores // maximum(tasks, 1)), meaning)
         busiest = number(
             label(f"{name}TilesOfCore"), most(parts), "score tiles of the busiest core with them"
         )
