@@ -22,6 +22,7 @@ _FIELD = re.compile(r"tiling\.(\w+) =")
 _MODE = re.compile(r"\bBlocksWait\([^()]*\) \? (kBatchMode) : 0")
 _WAITS = re.compile(r"return (.*?);", re.DOTALL)
 _KEY = re.compile(r"\bKey::(\w+)")
+_SWITCH = re.compile(r"switch \((problem\.\w+Layout)\)")
 _EQUAL = re.compile(r"(?<= )(==)(?= values::)")
 
 
@@ -87,6 +88,8 @@ def plan_strides(source: EmittedText) -> Iterator[Defect]:
         for match in _EQUAL.finditer(source.code, span.start, span.end):
             yield Defect(PLAN_STRIDE, Span(*match.span(1)), "!=")
         yield _moved(PLAN_STRIDE, source, statement, "+ 1")
+    for match in _SWITCH.finditer(source.code):
+        yield Defect(PLAN_STRIDE, Span(*match.span(1)), f"({match[1]} ^ 1)")
 
 
 def _moved(kind: str, source: EmittedText, statement: StatementText, change: str) -> Defect:
