@@ -25,6 +25,7 @@ from attndsl.lowering.match.schedule_options import (
     LONG_ROW,
     MANY_ROWS,
     OF_LATENT_ROWS,
+    TILE_STEP,
     Schedule,
     describe,
     reasons,
@@ -217,6 +218,10 @@ def resolved(
     defaults: dict[str, int | str] = {"max_rows": rows_of_a_task(signature, specialization.dtype)}
     if signature.padded_value_size >= LONG_ROW and all(map(reads_keys_again, computation.attentions)):
         defaults |= OF_LATENT_ROWS
+    blocks = [size for each in computation.attentions if (size := each.block_of_keys) is not None]
+    if blocks:
+        tile = max(-(-size // TILE_STEP) * TILE_STEP for size in blocks)
+        defaults |= {"max_rows": BAND_ROWS, "tile_k": min(tile, Schedule().tile_k)}
     return resolve(stated, operator.device, operator.schedule_lines, defaults)
 
 

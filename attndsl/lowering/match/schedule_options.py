@@ -138,7 +138,7 @@ class Legal:
         return plain and bool(self.high) and self.nearest(value) == value
 
 
-_KEYS = 64
+TILE_STEP = 64
 _WIDE = 128 * 128
 """Elements of a right operand from which its depth is halved first."""
 _STEP = 8
@@ -172,9 +172,9 @@ ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cor
 
 def legal_values(device: Device) -> dict[str, Legal]:
     """What an author may state, for a device; row pitches of a score tile are repeat strides of fp32 rows."""
-    most_keys = device.architecture.max_repeat_stride * block_elements("float32") // _KEYS * _KEYS
+    most_keys = device.architecture.max_repeat_stride * block_elements("float32") // TILE_STEP * TILE_STEP
     return {
-        "tile_k": Legal(_KEYS, most_keys, _KEYS),
+        "tile_k": Legal(TILE_STEP, most_keys, TILE_STEP),
         **_LEGAL,
         "cores": Legal(1, device.aic, words=_AUTO),
     }
