@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up, select
+from attndsl.lowering.attention.seen_tiles import MOST_TILES, most_candidates, numbers_tiles
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, SPLIT, TASK
@@ -50,14 +51,23 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
 
 
 def _splits(context: Context, cores: Expr) -> Expr:
+    chosen = _chosen_splits(context, cores)
+    if not numbers_tiles(context):
+        return chosen
+    most = context.inventory.host_constant("tilesHeld", MOST_TILES, "tiles of an item that a core numbers")
+    return maximum(chosen, ceil_div(_key_tiles(context), most))
+
+
+def _key_tiles(context: Context) -> Expr:
+    count = most_candidates(context)
+    return context.inventory.host_number(context.label("keyTiles"), count, "score tiles of a row, at most")
+
+
+def _chosen_splits(context: Context, cores: Expr) -> Expr:
     schedule, tasks = context.schedule, tiling_field_ref(context.label("tasks"))
     if isinstance(schedule.split_kv, int):
         return as_expr(schedule.split_kv)
-    tiles = context.inventory.host_number(
-        context.label("keyTiles"),
-        ceil_div(context.keys.capacity(context), context.tile_keys),
-        "score tiles of a row, at most",
-    )
+    tiles = _key_tiles(context)
     idle = maximum(1, minimum(cores // maximum(tasks, 1), tiles))
     if schedule.split_kv == "even" or (schedule.split_kv == "auto" and context.rows.one_position):
         meaning = "splits that give each core an item"

@@ -157,6 +157,11 @@ class Emitter:
         return self._option("valueN", "value_n", "value columns of one matrix multiply")
 
     @property
+    def value_width(self) -> Named:
+        """Value columns that a copy brings to L1, where they are those of several matrix multiplies."""
+        return self._option("valueWidth", "value_width", "value columns that a copy brings to L1")
+
+    @property
     def base_k(self) -> Named:
         """Depth of one matrix multiply."""
         return self._option("baseK", "base_k", "depth of one matrix multiply")
