@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases import cases as search
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream
-from attndsl.verify.cases.stored_cases import BLOCK
+from attndsl.verify.cases.stored_cases import BLOCK, stored_effects
 
 SPEC = """
 from attndsl.spec import Operator, attend
@@ -84,3 +85,16 @@ def test_a_damaged_entry_is_searched_again(operator: Operator, searched: list[in
     file.write_bytes(file.read_bytes()[:20])
     assert told(Stream(operator).take(BLOCK)) == first
     assert searched == 2 * list(range(BLOCK))
+
+
+def test_the_features_that_matter_in_a_case_are_found_once(operator: Operator) -> None:
+    asked: list[str] = []
+
+    def find(name: str) -> frozenset[str]:
+        asked.append(name)
+        return frozenset({name, "dtype float16"})
+
+    for name in ("mask", "mask", "bias"):
+        found = stored_effects(operator, ("a case", name), partial(find, name))
+        assert found == {name, "dtype float16"}
+    assert asked == ["mask", "bias"]
