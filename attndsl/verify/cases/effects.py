@@ -73,13 +73,17 @@ def _matters(call: Call, feature: str, own: list[Array], tasks: int | None) -> b
 def _results(call: Call, tasks: int | None) -> list[Array]:
     """All results, and arguments that are updated in place, as they are afterwards; ``tasks``: see
     :func:`attndsl.reference.run.run_some`."""
+    updated = call.graph.updated()
     own = replace(
         call,
-        arrays={name: array.copy() for name, array in call.arrays.items()},
-        lists={name: tuple(entry.copy() for entry in entries) for name, entries in call.lists.items()},
+        arrays={name: array.copy() if name in updated else array for name, array in call.arrays.items()},
+        lists={
+            name: tuple(entry.copy() for entry in entries) if name in updated else entries
+            for name, entries in call.lists.items()
+        },
     )
     results = run(own) if tasks is None else run_some(own, tasks)
-    return [*results, *(own.arrays[name] for name in sorted(own.graph.updated()) if name in own.arrays)]
+    return [*results, *(own.arrays[name] for name in sorted(updated) if name in own.arrays)]
 
 
 def _differ(call: Call, own: list[Array], found: list[Array]) -> bool:
