@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FunctionType
@@ -14,6 +15,14 @@ from hypothesis import settings
 
 # Tests change the compiler while it runs; nothing that such a compiler makes may be stored or found.
 os.environ["ATTNDSL_STORE_PROGRAMS"] = "0"
+
+# Tests start Python many hundred times. Where the environment keeps no bytecode it is kept apart from the
+# sources: without any, to compile the package is most of what a command does.
+if sys.dont_write_bytecode:
+    kept = Path(__file__).parents[1] / ".pytest_cache" / "bytecode"
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(kept)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 GOLDEN = Path(__file__).parent / "golden"
 
