@@ -178,7 +178,7 @@ def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statemen
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    body = seq(*tile_bounds(context), with_tile_operands(context, modifiers, over_rows))
+    body = seq(*tile_bounds(context, of_this_aiv=True), with_tile_operands(context, modifiers, over_rows))
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
     if not normalized:
         doc = "Weights of one tile: scores in, functions of them out."
