@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, maximum, minimum
-from attndsl.lowering.attention.continuous import item_has_keys
+from attndsl.lowering.attention.continuous import item_has_keys, score_slot
 from attndsl.lowering.attention.key_range import keys_of_rows, sees_by_band, tile_bounds
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
@@ -178,8 +178,8 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
     """``scores = query . keys^T`` of one tile, to its slot of ``ring``."""
     where, b = context.keys.where, cube_buffers(context)
     size, base_n, cols = context.tile_keys, context.base_n, Symbol("cols")
-    target = ring or score_ring(context)
-    place = SLOT * context.rows.rows_per_task(context) * size
+    target = ring or scores_of(context)
+    place = (SLOT if ring is not None else score_slot(context)) * context.rows.rows_per_task(context) * size
     if _bands(context) > 1:
         block: Statement = _banded_scores(context, cols, target, place)
     else:
@@ -214,6 +214,24 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
     body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, scores))
     return Stage(
         name=context.label(name), part=context.suffix, core=Core.AIC, doc=doc, body=body, where=where
+    )
+
+
+def scores_of(context: Context) -> GlobalTensor:
+    """The ring of score tiles, one slot shorter than the others where the cube waits first."""
+    return score_ring(context, slots=context.prefetch if context.waits_first else None)
+
+
+def await_probabilities(context: Context) -> Stage:
+    """Waits for a tile's probabilities: its scores were read then, and their slot takes new ones."""
+    return Stage(
+        name=context.label("AwaitProbabilities"),
+        part=context.suffix,
+        core=Core.AIC,
+        doc="Waits for the probabilities of a tile: its scores are read, new ones may take their slot.",
+        body=seq(),
+        awaits=(prob_ring(context),),
+        where=context.where,
     )
 
 
