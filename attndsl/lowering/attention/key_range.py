@@ -94,7 +94,7 @@ def keys_of_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> Expr:
 
 
 def _keys_of_this_aiv(context: Context) -> Expr:
-    """Keys of all bands that it has rows of: what the cube multiplies for a band, vector cores have written."""
+    """Those of all bands that it has rows of: what the cube multiplies, the vector cores have written."""
     if not sees_by_band(context):
         return _keys(context)
     band = context.rows_per_band
