@@ -22,7 +22,6 @@ from attndsl.lowering.emit.loop_scalars import (
     HEADS,
     KEY_BEGIN,
     KEY_END,
-    KEYS,
     TILE,
     TILES,
 )
@@ -104,15 +103,16 @@ def seen_tiles(context: Context) -> ScalarArray:
     return ScalarArray(name=name, capacity=MOST_TILES, meaning=meaning, places=context.items_in_flight)
 
 
-def seen_bounds(context: Context) -> list[Statement]:
-    """The first key of the running tile, and how many it has."""
+def seen_tile(context: Context) -> Let:
+    """The number of the running tile."""
     place = _PLACE + TILE if context.continuous else TILE
+    return Let(symbol=_SEEN, value=seen_tiles(context).at(place))
+
+
+def seen_range(context: Context) -> tuple[Expr, Expr]:
+    """The first key of the running tile, and how many it has."""
     keys = _keys_of(context, _SEEN)
-    return [
-        Let(symbol=_SEEN, value=seen_tiles(context).at(place)),
-        Let(symbol=FIRST_KEY, value=keys.begin),
-        Let(symbol=KEYS, value=keys.end - FIRST_KEY),
-    ]
+    return keys.begin, keys.end - FIRST_KEY
 
 
 def collect_seen(context: Context, begin: Expr, end: Expr) -> list[Statement]:
