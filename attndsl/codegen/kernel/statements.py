@@ -158,7 +158,7 @@ class Writer:
                 yield from self._each_slot(group)
             elif isinstance(first, Let):
                 same = next((each for each in known if _is_of(first, each)), None)
-                if same is not None:
+                if same is not None and not _binds_again(body, first.symbol, same.symbol):
                     spelled = {first.symbol.name: self._spelling.expr(same.symbol)}
                     self = self._spelled(self._spelling.with_scalars(spelled))
                     continue
@@ -498,6 +498,17 @@ def _joins(first: If, second: If) -> bool:
     reads = any(isinstance(node, Load) for node in first.condition.walk())
     alike = second.otherwise is None and first.condition.same(second.condition)
     return alike and not reads and not set.intersection(*names)
+
+
+def _binds_again(body: Sequence[Statement], *symbols: Symbol) -> bool:
+    """Whether a block of the body gives one of these names another meaning."""
+    names = {symbol.name for symbol in symbols}
+    return any(
+        names.intersection(binds(inner))
+        for item in body
+        if not isinstance(item, Let)
+        for inner in item.walk()
+    )
 
 
 def _first_of_both(branch: If) -> Barrier | None:
