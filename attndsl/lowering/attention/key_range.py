@@ -81,7 +81,7 @@ def tile_bounds(context: Context, *, of_this_aiv: bool = False) -> list[Statemen
     """
     first, keys = _tile_range(context)
     seen = _keys_of_this_aiv(context, keys) if of_this_aiv and sees_by_band(context) else keys
-    number = [seen_tile(context)] if numbers_tiles(context) else []
+    number = seen_tile(context) if numbers_tiles(context) else []
     return [
         *ring_slot(context),
         *number,
