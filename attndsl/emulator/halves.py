@@ -49,7 +49,12 @@ def halves_of(texts: Iterable[str], defines: Sequence[str], kinds: Iterable[str]
     chooses = any(_MENTION.search(part) or _CONSTANT_TYPE.search(part) for part in code)
     if not chooses or any(_MENTION.match(macro) for macro in defines):
         return []
-    said = {kind for part in code for kind in _TASK_TYPE.findall(part)} or set(kinds)
+    return readings({kind for part in code for kind in _TASK_TYPE.findall(part)} or set(kinds))
+
+
+def readings(kinds: Iterable[str]) -> list[Half]:
+    """The halves that kernels of some kinds have, of KernelMetaType without its prefix."""
+    said = set(kinds)
     names = []
     if any(kind.startswith(("AIC", "MIX_AIC")) for kind in said):
         names.append("cube")
