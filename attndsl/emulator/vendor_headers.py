@@ -74,7 +74,7 @@ class VendorHeaders:
         # behind all of theirs: our own headers have the same names
         return [*found, "-idirafter", str(INCLUDE)]
 
-    @functools.cached_property
+    @property
     def key(self) -> str:
         """A key over all headers: who edits one compiles again."""
         return _key(self.folders)
