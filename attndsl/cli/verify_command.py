@@ -111,8 +111,8 @@ def verify(
     from attndsl.campaign import verify as verify_operator
     from attndsl.campaign.cluster import Cluster
     from attndsl.diagnosis.smallest_miss import TRIES, smallest_miss
-    from attndsl.execute.coverage import Coverage
     from attndsl.emulator import VendorHeaders
+    from attndsl.execute.coverage import Coverage
     from attndsl.execute.second_face import SecondFace
     from attndsl.execute.user_project import UserProject
 
@@ -127,10 +127,14 @@ def verify(
     if project:
         _check_for_project(names, record)
     if cann and (coverage or project or record):
-        raise click.UsageError("--cann compares generated kernels on two faces, without --coverage, --project, --record")
+        raise click.UsageError(
+            "--cann compares generated kernels on two faces, without --coverage, --project, --record"
+        )
     if (scheduler or journal) and (coverage or project or cann):
         option = "--scheduler" if scheduler else "--journal"
-        raise click.UsageError(f"{option} cannot be joined with --coverage, --project or --cann: they run here alone")
+        raise click.UsageError(
+            f"{option} cannot be joined with --coverage, --project or --cann: they run here alone"
+        )
     if "emulator" in chosen:
         from attndsl.base.disk_cache import cache_dir
         from attndsl.emulator.toolchain import require_compiler
@@ -211,9 +215,7 @@ def verify(
         raise click.exceptions.Exit(FAILED)
 
 
-def _options(
-    operator: Operator, project: Path | None, cann: Path | None, changes: tuple[str, ...]
-) -> str:
+def _options(operator: Operator, project: Path | None, cann: Path | None, changes: tuple[str, ...]) -> str:
     """What the command that runs a case again has besides its seed and number."""
     words = [word for change in changes for word in ("--with", change)]
     words += ["--project", str(project)] if project else []

@@ -167,7 +167,9 @@ def build(
 ) -> Kernel:
     """Compile a kernel: `source` is a file, or the text itself when it holds a newline.
 
-    `headers`: AscendC's own, in place of ours. Compiled things are cached by the bytes of every source and header, the compiler and the flags.
+    `headers`: AscendC's own, in place of ours.
+
+    Compiled things are cached by the bytes of every source and header, the compiler and the flags.
     Raises `CompilerMissing`, `CompileFailed`, `LaunchError` (no such file).
     """
     kernels = build_all(

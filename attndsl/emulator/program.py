@@ -207,8 +207,8 @@ def build_program(
     """Compile a program, unedited: `path` and further `sources`, with its launch syntax rewritten in copies.
 
     A kernel launched by ``ACLRT_LAUNCH_KERNEL``, and a function that is only declared, may stand in another
-    file beside `path`. `headers`: AscendC's own that its kernels are compiled against, in place of ours. Cached
-    by content.
+    file beside `path`. `headers`: AscendC's own that its kernels are compiled against, in place of ours.
+    Cached by content.
     Raises `CompilerMissing`, `CompileFailed`, `LaunchError` (no such file, a launch that cannot be read).
     """
     files = [Path(file).resolve() for file in (path, *sources)]
@@ -221,9 +221,9 @@ def build_program(
     compiler = require_compiler()
     made = runtime(compiler, programs=True)
     with tempfile.TemporaryDirectory(prefix="program-", dir=cache_dir()) as name:
-        headers = Path(name)
+        launchers = Path(name)
         units += _called_units(units, folders, defines)
-        entries = write_launch_headers(units, headers)
+        entries = write_launch_headers(units, launchers)
         if launched := _launched_units(entries, units, folders, defines):
             units += launched
             units += _called_units(units, folders, defines)
@@ -232,7 +232,7 @@ def build_program(
         key = digest(made.key, preparation(), *texts, *defines, *map(str, folders), *theirs)
 
         def compile_into(work: Path) -> None:
-            for header in headers.iterdir():
+            for header in launchers.iterdir():
                 shutil.copy(header, work)
             shared = [*kernel_flags(compiler), "-I", str(work)]
             given = [part for folder in folders for part in ("-I", str(folder))]
@@ -288,9 +288,7 @@ def _compile_host(
     raise failures[0]
 
 
-def _halves(
-    units: Sequence[Unit], defines: Sequence[str], headers: VendorHeaders | None
-) -> list[Half]:
+def _halves(units: Sequence[Unit], defines: Sequence[str], headers: VendorHeaders | None) -> list[Half]:
     texts = [unit.active(file) for unit in units for file in unit.texts]
     kinds = {kernel.kind for text in texts for kernel in kernels(text)}
     guess = guessed_kind(texts)

@@ -174,7 +174,9 @@ def preparation() -> str:
 @functools.lru_cache(maxsize=1)
 def own_sources_key() -> str:
     """A key over the C++ sources and headers of the emulator."""
-    files = sorted([*INCLUDE.rglob("*.h"), *INTRINSICS.rglob("*.h"), *SOURCES.glob("*.cpp"), *SOURCES.glob("*.h")])
+    files = sorted(
+        [*INCLUDE.rglob("*.h"), *INTRINSICS.rglob("*.h"), *SOURCES.glob("*.cpp"), *SOURCES.glob("*.h")]
+    )
     return content_key(*(part for file in files for part in (file.name, file.read_bytes())))
 
 

@@ -1,8 +1,8 @@
-"""AscendC's own headers, of a CANN that the user has: where they are and how a half of a kernel includes them.
+"""AscendC's own headers, of a CANN that the user has: where they are and how kernels include them.
 
-Nothing of them is part of this package. They are compiled as the official compiler does it, once for the cube core
-and once for the vector cores; what they call in the end are the compiler's own names for instructions, which
-``intrinsics/`` defines over the same device model as our own headers.
+Nothing of them is part of this package. They are compiled as the official compiler does it, once for the
+cube core and once for the vector cores; what they call in the end are the compiler's own names for
+instructions, which ``intrinsics/`` defines over the same device model as our own headers.
 """
 
 from __future__ import annotations
@@ -55,12 +55,21 @@ class VendorHeaders:
         for place in _INSTALLED:
             for base in _matching(root, place):
                 if (base / "kernel_operator.h").is_file() and (base / "impl" / "dav_c220").is_dir():
-                    return VendorHeaders(root, (base, base / "interface", base / "impl", *_library(base)), False)
+                    return VendorHeaders(
+                        root, (base, base / "interface", base / "impl", *_library(base)), False
+                    )
         for place in _SPLIT:
             for base in _matching(root, place) if place else (root,):
                 if (base / "include" / "basic_api" / "kernel_basic_intf.h").is_file():
                     include, impl = base / "include", base / "impl"
-                    folders = (include, include / "basic_api", include / "utils", impl, impl / "basic_api", base)
+                    folders = (
+                        include,
+                        include / "basic_api",
+                        include / "utils",
+                        impl,
+                        impl / "basic_api",
+                        base,
+                    )
                     return VendorHeaders(root, folders, True)
         raise NoHeaders(root, (*_INSTALLED, "include/basic_api"))
 

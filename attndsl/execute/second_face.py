@@ -1,4 +1,4 @@
-"""Kernels on two faces: compiled against our headers of AscendC, and against those of a CANN that the user has."""
+"""Kernels on two faces: compiled against our headers of AscendC, and against those of a CANN."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ class SecondFace:
     def lines(self) -> list[str]:
         """What was found, a line each."""
         equal = self._launches - self._differences.total()
-        head = f"{self._launches} launches on both faces: {equal} with the same bits, findings and instructions"
+        head = (
+            f"{self._launches} launches on both faces, {equal} with the same bits, findings and instructions"
+        )
         return [head, *(f"  {number} x {text}" for text, number in self._differences.most_common())]
 
     def to_json(self) -> dict[str, Any]:
@@ -100,9 +102,7 @@ def _copy(value: Any) -> Any:
 def differing(own: Launch, mine: Report, launch: Launch, report: Report) -> Difference:
     """The difference between a launch run on our headers and the same run on a CANN's."""
     outputs = tuple(
-        name
-        for name, left in own.arguments.items()
-        if isinstance(left, np.ndarray) and left.tobytes() != launch.arguments[name].tobytes()
+        name for name, left in own.arguments.items() if _bytes(left) != _bytes(launch.arguments[name])
     )
     rules = set(mine.finding_counts) ^ set(report.finding_counts)
     here, there = mine.counters["instructions"], report.counters["instructions"]
@@ -111,3 +111,9 @@ def differing(own: Launch, mine: Report, launch: Launch, report: Report) -> Diff
         tuple(sorted(rules)),
         {pipe: there[pipe] - count for pipe, count in here.items() if there[pipe] != count},
     )
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, list | tuple):
+        return b"".join(_bytes(each) for each in value)
+    return b"" if value is None else np.ascontiguousarray(value).tobytes()

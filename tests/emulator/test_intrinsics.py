@@ -83,7 +83,11 @@ def steps(headers: VendorHeaders) -> Kernel:
 
 def run(steps: Kernel, name: str) -> tuple[np.ndarray, Report]:
     out = np.zeros(512, np.float32)
-    arguments = [Argument("a", A.copy()), Argument("b", B.copy()), Argument("i", np.arange(64, dtype=np.uint32))]
+    arguments = [
+        Argument("a", A.copy()),
+        Argument("b", B.copy()),
+        Argument("i", np.arange(64, dtype=np.uint32)),
+    ]
     report = steps.run(1, [*arguments, Argument("out", out, output=True)], tiling_key=list(STEPS).index(name))
     return out, report
 
@@ -198,11 +202,18 @@ extern "C" __global__ __aicore__ void product(GM_ADDR a, GM_ADDR b, GM_ADDR half
 def test_a_product(headers: VendorHeaders, key: int) -> None:
     a, b = (RNG.integers(-8, 8, shape).astype(np.float16) for shape in ((16, 32), (32, 16)))
     rounded, sums = np.full((12, 24), 9, np.float16), np.ones((16, 16), np.float32)
-    arguments = [Argument("a", a), Argument("b", b), Argument("half", rounded, output=True), Argument("out", sums)]
+    arguments = [
+        Argument("a", a),
+        Argument("b", b),
+        Argument("half", rounded, output=True),
+        Argument("out", sums),
+    ]
     kernel = build(CUBE, entry="product", headers=headers)
     report = kernel.run(1, arguments, tiling_key=key)
     assert [str(finding) for finding in report.findings] == []
-    wanted = a.astype(np.float32) @ b.astype(np.float32) + a[:, :16].astype(np.float32) @ b[:16].astype(np.float32)
+    wanted = a.astype(np.float32) @ b.astype(np.float32) + a[:, :16].astype(np.float32) @ b[:16].astype(
+        np.float32
+    )
     np.testing.assert_array_equal(sums, wanted + 1)
     np.testing.assert_array_equal(rounded[:, :16], np.maximum(wanted[:12], 0).astype(np.float16))
     assert (rounded[:, 16:] == 9).all()
@@ -247,7 +258,9 @@ extern "C" __global__ __aicore__ void padded(GM_ADDR a, GM_ADDR out) {
 
 def test_a_padded_load(headers: VendorHeaders) -> None:
     a, out = np.arange(48, dtype=np.float16).reshape(3, 16), np.zeros((3, 16), np.float16)
-    report = build(PADDED, entry="padded", headers=headers).run(1, [Argument("a", a), Argument("out", out, output=True)])
+    report = build(PADDED, entry="padded", headers=headers).run(
+        1, [Argument("a", a), Argument("out", out, output=True)]
+    )
     assert [str(finding) for finding in report.findings] == []
     np.testing.assert_array_equal(out, np.pad(a[:, :10], ((0, 0), (2, 4)), constant_values=2))
 
