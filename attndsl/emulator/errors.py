@@ -93,7 +93,8 @@ class NoHeaders(EmulatorError, UserError):
     def __init__(self, root: Path, tried: Sequence[str]) -> None:
         super().__init__(
             f"{root} has no headers of AscendC's basic API (looked in {', '.join(tried)}): name the folder "
-            "of an installed CANN, such as /usr/local/Ascend/ascend-toolkit/latest, or a checkout of asc-devkit"
+            "of an installed CANN, such as /usr/local/Ascend/ascend-toolkit/latest, or of a checkout of "
+            "asc-devkit"
         )
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.emulator import Argument, Kernel, NoHeaders, Report, VendorHeaders, build
+from attndsl.emulator import Argument, Kernel, KernelCrashed, NoHeaders, Report, VendorHeaders, build
+from attndsl.emulator.program import build_program
 from attndsl.emulator.toolchain import INTRINSICS
 from tests.emulator.small_cann import write_small_cann
 
@@ -47,6 +48,7 @@ STEPS = {
     "unwritten": "vadd(z, x, w, 1, 1, 1, 1, 8, 8, 8);",
     "unmodelled": "set_fmatrix(1);",
     "unset_register": "vsel(z, x, y, 1, 1, 1, 1, 8, 8, 8, 2);",
+    "followed": "*z = *x;",
 }
 VECTOR = (
     """#include "kernel_operator.h"
@@ -173,6 +175,11 @@ def test_the_checks_hold_below(steps: Kernel, name: str, rule: str) -> None:
     assert rule in report.finding_counts, report.finding_counts
 
 
+def test_an_address_that_is_followed_is_told(steps: Kernel) -> None:
+    with pytest.raises(KernelCrashed, match="an on-chip address was followed as a pointer"):
+        run(steps, "followed")
+
+
 CUBE = """#include "kernel_operator.h"
 extern "C" __global__ __aicore__ void product(GM_ADDR a, GM_ADDR b, GM_ADDR half_out, GM_ADDR out) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
@@ -243,6 +250,41 @@ def test_cores_take_turns_with_variables_of_their_own(headers: VendorHeaders) ->
     assert [str(finding) for finding in report.findings] == []
     assert report.cores == (3, 1, 2)
     assert out[:, 0].tolist() == [0, 1, 100, 101, 200, 201]
+
+
+PROGRAM = """#include <cstdio>
+#include "acl/acl.h"
+#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void twice(GM_ADDR a) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  copy_gm_to_ubuf((void*)0, a, 0, 1, 8, 0, 0);
+  set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+  set_vector_mask(~0ull, ~0ull);
+  vmuls((float*)0, (float*)0, 2.0f, 1, 1, 1, 8, 8);
+  set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0); wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+  copy_ubuf_to_gm(a, (void*)0, 0, 1, 8, 0, 0);
+}
+int main() {
+  float host[64]; void* device = nullptr; aclrtStream stream = nullptr;
+  for (int i = 0; i < 64; ++i) host[i] = i;
+  aclInit(nullptr); aclrtSetDevice(0); aclrtCreateStream(&stream);
+  aclrtMalloc(&device, sizeof host, ACL_MEM_MALLOC_HUGE_FIRST);
+  aclrtMemcpy(device, sizeof host, host, sizeof host, ACL_MEMCPY_HOST_TO_DEVICE);
+  twice<<<1, nullptr, stream>>>((uint8_t*)device);
+  aclrtSynchronizeStream(stream);
+  aclrtMemcpy(host, sizeof host, device, sizeof host, ACL_MEMCPY_DEVICE_TO_HOST);
+  std::printf("%g\\n", host[63]);
+}
+"""
+
+
+def test_a_program_with_a_host_main(headers: VendorHeaders, tmp_path: Path) -> None:
+    # the host's reading is ours, which has these names for programs on bare instructions
+    source = tmp_path / "main.cpp"
+    host = "#ifdef ATTNEMU_HOST_READING\ninline void copy_gm_to_ubuf(...) {} inline void copy_ubuf_to_gm(...) {} inline void vmuls(...) {} inline void set_vector_mask(...) {}\n#endif\n"
+    source.write_text(PROGRAM.replace('extern "C"', host + 'extern "C"', 1))
+    report = build_program(source, headers=headers).run()
+    assert (report.stdout, report.exit_code, report.findings, report.error) == ("126\n", 0, [], None)
 
 
 PADDED = """#include "kernel_operator.h"

@@ -1,6 +1,7 @@
 // What the official build puts around a kernel: its kind, its tiling data, the workspace; and the cores' own variables.
 #pragma once
 #include "attnemu/locals.h"
+#include "attnemu/report.h"
 #include "types.h"
 
 #undef KERNEL_TASK_TYPE_DEFAULT
@@ -32,4 +33,5 @@ extern char __stop_attnemu_locals[] __attribute__((weak, visibility("hidden")));
 }
 namespace attnemu::intrinsics {
 static const bool kLocalsKept = keep_locals(__start_attnemu_locals, __stop_attnemu_locals);
+static const bool kAddressesNoted = note_bare_addresses();
 }
