@@ -13,7 +13,7 @@ from pathlib import Path
 from attndsl.base.disk_cache import make_entry
 from attndsl.emulator.errors import KernelCrashed, KernelTimeout, LaunchError
 from attndsl.emulator.global_memory import Argument, GlobalMemory, folder_for
-from attndsl.emulator.halves import Half, compile_half, halves_of, readings
+from attndsl.emulator.halves import Half, compile_half, halves_of
 from attndsl.emulator.knobs import Knobs
 from attndsl.emulator.launch_syntax import kernels
 from attndsl.emulator.process import run_process
@@ -110,9 +110,7 @@ def _halves(
         else list(read_unit(path, [Path(d) for d in include_dirs], defines).texts.values())
     )
     said = [KINDS[kernel.kind] for part in texts for kernel in kernels(part) if kernel.kind is not None]
-    if headers is not None:
-        return readings(said or ["MIX_AIC_1_2"])
-    return halves_of(texts, defines, said or ["MIX_AIC_1_2"])
+    return halves_of(texts, defines, said or ["MIX_AIC_1_2"], always=headers is not None)
 
 
 def _compile(

@@ -14,7 +14,7 @@ from typing import Any
 
 from attndsl.base.disk_cache import cache_dir, make_entry
 from attndsl.emulator.errors import CompileFailed, LaunchError
-from attndsl.emulator.halves import HOST_DEFINES, Half, compile_half, halves_of, readings
+from attndsl.emulator.halves import HOST_DEFINES, Half, compile_half, halves_of
 from attndsl.emulator.kernel import KINDS
 from attndsl.emulator.knobs import Knobs
 from attndsl.emulator.launch_syntax import guessed_kind, kernels
@@ -294,9 +294,7 @@ def _halves(units: Sequence[Unit], defines: Sequence[str], headers: VendorHeader
     guess = guessed_kind(texts)
     names = {KINDS[guess if kind is None else kind] for kind in kinds}
     # a kernel behind a macro of the program's own is not seen, and launched as one of both kinds of core
-    if headers is not None:
-        return readings(names or {"MIX_AIC_1_2"})
-    return halves_of(texts, defines, names or {"MIX_AIC_1_2"})
+    return halves_of(texts, defines, names or {"MIX_AIC_1_2"}, always=headers is not None)
 
 
 def _launched_units(

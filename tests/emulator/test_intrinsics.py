@@ -256,6 +256,7 @@ PROGRAM = """#include <cstdio>
 #include "acl/acl.h"
 #include "kernel_operator.h"
 extern "C" __global__ __aicore__ void twice(GM_ADDR a) {
+  if ASCEND_IS_AIC return;
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
   copy_gm_to_ubuf((void*)0, a, 0, 1, 8, 0, 0);
   set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
