@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import collections
 import itertools
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,7 @@ class Stream:
         self.members = [_Member(space, seed, kernels) for space in wanted]
         self._cases: list[Case] = []
         self._prepared = False
+        self._drawing = threading.Lock()
 
     def take(self, count: int) -> tuple[Case, ...]:
         """The first ``count`` cases.
@@ -100,17 +102,35 @@ class Stream:
         Raises:
             RuntimeError: no legal call was found for one of them.
         """
-        if not self._prepared:
-            self._prepared = True
-            for member in self.members:
-                member.prepare()
-            excluded = dict.fromkeys(name for member in self.members for name in member.excluded)
-            self.excluded = tuple(excluded)
+        with self._drawing:
+            try:
+                self._draw(count)
+            except BaseException:  # half a draw leaves marks: whoever asks again starts anew
+                stream_of.cache_clear()
+                raise
+            return tuple(self._cases[:count])
+
+    def _draw(self, count: int) -> None:
+        self._prepare()
         while len(self._cases) < count:
             number = len(self._cases)
             member = self.members[number % len(self.members)]
             self._cases.append(member.next(self.operator, number, number // len(self.members)))
-        return tuple(self._cases[:count])
+
+    def _prepare(self) -> None:
+        if self._prepared:
+            return
+        self._prepared = True
+        for member in self.members:
+            member.prepare()
+        excluded = dict.fromkeys(name for member in self.members for name in member.excluded)
+        self.excluded = tuple(excluded)
+
+
+@lru_cache(maxsize=16)
+def stream_of(operator: Operator, seed: int = 0) -> Stream:
+    """The cases of an operator for a seed, drawn once a process: a case takes tenths of a second to find."""
+    return Stream(operator, seed)
 
 
 class _Member:
