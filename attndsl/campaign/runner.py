@@ -114,7 +114,7 @@ def verify(
         raise CannotTravel(operator.name)
     started = time.monotonic()
     chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
-    stream = Stream(operator, seed, kernels=kernels) if kernels else stream_of(operator, seed)
+    stream = stream_of(operator, seed, tuple(kernels))
     wanted = frozenset(only)
     count = max(wanted) + 1 if wanted else cases
     total = len(wanted) or cases

@@ -452,7 +452,7 @@ def own_spec(tmp_path, monkeypatch):
 
 def test_a_spec_file_is_named_as_it_was_given(own_spec, monkeypatch, capsys):
     replaced(monkeypatch, "tile", altered(change_one))
-    found = verify(load(own_spec), seed=0, cases=8, backends=("tile",))
+    found = verify(load(own_spec), seed=0, cases=3, backends=("tile",))
     row = found.misses[0]
     wanted = ["attndsl", "verify", own_spec, "--seed", "0", "--case", str(row.case)]
     assert shlex.split(row.reproduce) == wanted

@@ -55,7 +55,7 @@ _LIKELY = 0.75
 """How many of a wanted kernel's likely values a candidate has, but for the first."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class WantedKernel:
     """A kernel that cases are made for.
 
@@ -128,9 +128,9 @@ class Stream:
 
 
 @lru_cache(maxsize=16)
-def stream_of(operator: Operator, seed: int = 0) -> Stream:
+def stream_of(operator: Operator, seed: int = 0, kernels: tuple[WantedKernel, ...] = ()) -> Stream:
     """The cases of an operator for a seed, drawn once a process: a case takes tenths of a second to find."""
-    return Stream(operator, seed)
+    return Stream(operator, seed, kernels=kernels)
 
 
 class _Member:
