@@ -92,7 +92,7 @@ def _proofs(compiled: Compiled, facts: Facts) -> tuple[FieldProof, ...]:
     """The proofs under facts, those of a field with what was proved of the ones in front of it."""
     prover, found = Prover(_with_conditional(compiled, facts)), []
     for item in compiled.program.tiling:
-        integral = item.ctype == "int64"
+        integral = item.ctype != "float32"
         parts = (node for node in item.value.nodes() if integral and isinstance(node, Binary))
         found.append(
             FieldProof(
@@ -129,8 +129,6 @@ def contract_facts(compiled: Compiled) -> Facts:
     ranges[CORES] = (1, operator.device.aic)
     for spec in operator.tensors:
         ranges[layout_choice(spec.name)] = (0, max(len(spec.layouts) - 1, 0))
-    for output in operator.outputs:
-        ranges[layout_choice(output.name)] = ranges[layout_choice(output.like)]
     definitions = {
         dim.name: dim.definition for dim in operator.dims_by_name.values() if dim.definition is not None
     }

@@ -252,6 +252,27 @@ class Windowed(Rows):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Selected(Rows):
+    """The rows of another source in the blocks that a list names, for each query position and key/value head;
+    they keep their numbers.
+
+    Block c has the rows ``c * size`` and on. A block counts once however often a list names it; entries that
+    are negative, or name a block without a row, name none.
+
+    Attributes:
+        blocks: integers, axes X (entries of a list) and any of B, K, and Q or S of packed queries.
+        queries: query positions that share a list: position i has list ``i // queries`` along Q. 1 for S.
+        count: entries of each list that count, the axes of ``blocks`` but X; None: all of them.
+    """
+
+    source: Rows
+    blocks: Node
+    size: Expr
+    queries: Expr
+    count: Node | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CacheAppend(Rows):
     """The rows of ``cache`` below ``position``, then the new ``rows``; and an effect: these are written into
     the cache from ``position`` on.

@@ -191,8 +191,8 @@ def test_small_heads_are_farther_apart_than_one_copy_can_express(name):
     """Loads of up to 128 channels are written otherwise than those of more, which are cut. Every second turn
     of wide rows has them, in each mode that allows more than 256 key/value heads."""
     stream = Stream(getattr(ops, name), seed=0)
-    stream.take(0)
     for member in stream.members:
+        member.prepare()
         turn = len(WORKLOADS) + WORKLOADS.index(WIDE)
         case = member.next(stream.operator, turn, turn)
         size = case.outline().extents

@@ -6,6 +6,7 @@ from functools import reduce
 
 from attndsl.expr import Symbol, ceil_div, maximum, minimum, select
 from attndsl.lowering.attention.continuous import item_steps, ring_slot
+from attndsl.lowering.attention.seen_tiles import candidates, collect_seen, numbers_tiles, seen_bounds
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,
@@ -42,18 +43,25 @@ def key_range(context: Context) -> list[Statement]:
     bounds.append(Let(symbol=KEY_END, value=end, where=where))
     if context.rows.may_be_empty():
         count = select(TASK_ROWS == 0, 0, count)
+    tiles: list[Statement] = [Let(symbol=TILES, value=minimum(share, total - FIRST_TILE))]
+    if numbers_tiles(context):
+        lists, count = candidates(context, count)
+        bounds += lists
+        tiles = collect_seen(context, FIRST_TILE, minimum(FIRST_TILE + share, total))
     return [
         *bounds,
         Let(symbol=total, value=count),
         Let(symbol=share, value=ceil_div(total, context.splits)),
         Let(symbol=FIRST_TILE, value=minimum(SPLIT * share, total)),
-        Let(symbol=TILES, value=minimum(share, total - FIRST_TILE)),
+        *tiles,
         *item_steps(context),
     ]
 
 
 def tile_bounds(context: Context) -> list[Statement]:
     """Ring slot, first key and number of keys of the running tile."""
+    if numbers_tiles(context):
+        return [*ring_slot(context), *seen_bounds(context)]
     size = context.tile_keys
     first = (FIRST_TILE + TILE) * size
     if begins_late(context):

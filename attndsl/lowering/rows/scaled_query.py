@@ -19,7 +19,7 @@ from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows, WithScalar
 from attndsl.tile.naming import camel
-from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK, tiling_field_ref
 from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, seq
 
 _FIRST, _COUNT = Symbol("firstElement"), Symbol("elements")
@@ -45,7 +45,8 @@ class ScaledQuery:
 
     def tensor(self, emit: Emitter) -> GlobalTensor:
         """The workspace tensor of scaled queries; of no elements where the factor is 1."""
-        name, elements = self.query.name, select(self.factor != 1.0, self._elements(emit), 0)
+        self._count(emit)
+        name, elements = self.query.name, select(self.factor != 1.0, tiling_field_ref("queryElements"), 0)
         return emit.inventory.tensor(
             camel(f"scaled_{name}"), emit.dtype, elements, "device", f"scaled {name}"
         )
@@ -62,7 +63,7 @@ class ScaledQuery:
         wide = emit.in_ub("queryWide", "float32", _PART, "the part in fp32")
         rounded = emit.in_ub("queryScaled", emit.dtype, _PART, "the part scaled")
         value = emit.host(self.factor)
-        count = emit.inventory.field("queryElements", self._elements(emit), f"elements of {self.query.name}")
+        count = self._count(emit)
         source, span = whole(loaded, 0, _COUNT), whole(wide, 0, _COUNT)
         load = LoadRows(dst=source, src=emit.gm(self.query.name, _FIRST, 1, _COUNT), where=self.where)
         store = StoreRows(dst=self.tensor(emit).region(_FIRST, 1, _COUNT), src=whole(rounded, 0, _COUNT))
@@ -85,9 +86,10 @@ class ScaledQuery:
             where=self.where,
         )
 
-    def _elements(self, emit: Emitter) -> Expr:
-        """Elements of the stored queries, for the host."""
-        return product([emit.signature.extents[axis] for axis in self.query.axes])
+    def _count(self, emit: Emitter) -> Symbol:
+        """Elements of the stored queries."""
+        elements = product([emit.signature.extents[axis] for axis in self.query.axes])
+        return emit.inventory.field("queryElements", elements, f"elements of {self.query.name}")
 
 
 def stored_query(node: nodes.Node, where: SourceLine) -> tuple[nodes.Input, ScaledQuery | None]:

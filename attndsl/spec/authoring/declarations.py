@@ -18,7 +18,7 @@ from attndsl.spec.authoring.argument_checks import (
 from attndsl.spec.authoring.argument_declarations import ArgumentDeclarations, Layouts, layouts_by_key
 from attndsl.spec.authoring.declared import DeclaredTensor, inherits_layout
 from attndsl.spec.authoring.values import TensorValue, Value
-from attndsl.spec.contract.capacity import capacity_constraints
+from attndsl.spec.contract.capacity import cache_constraints, capacity_constraints
 from attndsl.spec.contract.earlier_partials import pair_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
 
@@ -86,6 +86,8 @@ class Declarations(ArgumentDeclarations):
             if isinstance(each, DeclaredTensor) and each.kind == "lengths"
         )
         for rule in capacity_constraints(node, lengths, self._axes, self.constraints):
+            self._add(rule)
+        for rule in cache_constraints(node, self._axes, self.constraints):
             self._add(rule)
         for rule in head_constraints(node, self._axes, self.constraints):
             self._add(rule)

@@ -80,14 +80,18 @@ class _Results(NamedTuple):
 
 def _results(call: Call, tasks: int | None) -> _Results:
     """``tasks``: see :func:`attndsl.reference.run.run_some`."""
+    updated = call.graph.updated()
     own = replace(
         call,
-        arrays={name: array.copy() for name, array in call.arrays.items()},
-        lists={name: tuple(entry.copy() for entry in entries) for name, entries in call.lists.items()},
+        arrays={name: array.copy() if name in updated else array for name, array in call.arrays.items()},
+        lists={
+            name: tuple(entry.copy() for entry in entries) if name in updated else entries
+            for name, entries in call.lists.items()
+        },
     )
     some = Some(run(own), frozenset()) if tasks is None else run_some(own, tasks)
-    updated = (own.arrays[name] for name in sorted(own.graph.updated()) if name in own.arrays)
-    return _Results([*some.results, *updated], some.left_out)
+    changed = (own.arrays[name] for name in sorted(updated) if name in own.arrays)
+    return _Results([*some.results, *changed], some.left_out)
 
 
 def _differ(call: Call, own: list[Array], found: list[Array]) -> bool:
