@@ -108,9 +108,7 @@ def _worth(context: Context) -> tuple[Expr, Expr]:
     constant = context.inventory.host_constant
     return (
         constant("workWithoutEvenSplits", 10, "the work of the busiest core, in tenths"),
-        constant(
-            "workWithEvenSplits", 9, "tenths that splits must leave it, at most, to be worth their merge"
-        ),
+        constant("workWithEvenSplits", 9, "tenths that splits may leave of it to be worth their merge"),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from attndsl.graph.nodes import Input, Node, Scores, Selected
@@ -35,19 +37,20 @@ def named(state: State, rows: Selected, block: Block) -> Array:
     queries = np.broadcast_to(np.arange(len(lists))[:, None], lists.shape)
     found[queries[used], lists[used] - first] = True
     keys = np.arange(block.keys.start, block.keys.stop) // size - first
-    return found[np.arange(len(lists))[:, None], keys[None]]
+    return np.asarray(found[np.arange(len(lists))[:, None], keys[None]])
 
 
 def _part(state: State, node: Node, rows: Selected, block: Block) -> Array:
     """The lists, or their counts, of the queries of a block: queries first."""
     assert isinstance(node, Input)  # a rule of the graph
     queries = np.arange(block.queries.start, block.queries.stop)
-    shared = int(rows.queries.evaluate(state.env))
+    shared = 1 if rows.queries is None else int(rows.queries.evaluate(state.env))
     view = state.call.views[node.name]
-    picks = {"B": block.b, "K": block.k, "Q": queries // shared, "S": block.tokens}
+    picks: dict[str, Any] = {"B": block.b, "K": block.k, "S": block.tokens, "Q": queries}
+    picks["H"] = queries // shared
     part = view[tuple(picks.get(axis, slice(None)) for axis in node.axes)]
-    kept = [axis for axis in node.axes if axis in ("Q", "S", "X")]
+    kept = [axis for axis in node.axes if axis in ("Q", "H", "S", "X")]
     part = part.transpose(sorted(range(len(kept)), key=lambda place: kept[place] == "X"))
-    if not {"Q", "S"} & set(kept):
+    if kept == ["X"] or not kept:
         part = np.broadcast_to(part[None], (len(queries), *part.shape))
     return np.asarray(part, np.int64)

@@ -119,7 +119,7 @@ def _accumulate(
 
 
 def _without(matrix: Array, hidden: Array | None, value: float) -> Array:
-    """``matrix`` (heads * queries, keys) with a value in place of what all heads of a query do not see."""
+    """``matrix`` (heads * queries, keys) with a value for what is hidden from all heads of a query."""
     if hidden is not None:
         by_head = matrix.reshape(-1, *hidden.shape)
         by_head[:, hidden] = value

@@ -1,5 +1,5 @@
-"""Selected attention (Native Sparse Attention, arXiv 2502.11089): each token and key/value head attends to the
-blocks of keys that its list names. Entries may be in any order; -1 stands for none."""
+"""Selected attention (Native Sparse Attention, arXiv 2502.11089): each token and key/value head attends to
+the blocks of keys that its list names. Entries may be in any order; -1 stands for none."""
 
 from attndsl.spec import Operator, attend
 

@@ -32,7 +32,7 @@ struct ValueLayout {
 }  // namespace values
 
 constexpr int64_t kWorkWithoutEvenSplits = 10;  // the work of the busiest core, in tenths
-// tenths that splits must leave it, at most, to be worth their merge
+// tenths that splits may leave of it to be worth their merge
 constexpr int64_t kWorkWithEvenSplits = 9;
 constexpr int64_t kTilesOfEvenSplit = 2;  // score tiles of such a split, at least
 // lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed

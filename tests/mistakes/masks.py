@@ -318,16 +318,12 @@ MASKS = (
         "neighbour of the key",
         DENSE,
         (
-            ("# more\n", 'seg = op.input("seg", "B S", dtype="int32", indexed=True)\n'),
-            ("s = s.where(j <= i)", "s = s.where(seg[b, i] == seg[b, j + 1])"),
+            ("# more\n", 'seg = op.input("seg", "T", dtype="int32", indexed=True)\n'),
+            ("s = s.where(j <= i)", "s = s.where(seg[j] == seg[j + 1])"),
         ),
         (
-            "mine has no kernel yet: mine.py:19: a mask that shows no interval of keys and no "
-            "keys one by one ('seg[b * S + j + 1]' reads a tensor at another place than the "
-            "key's) has no lowering rule yet; let the last index be the key itself, as in x[b, "
-            "j], or a block of keys, as in x[b, i // 64, j // 64], or declare a mask in bytes "
-            "over any of the axes B, S, N, K, Q and T, with a column for each key, and pass it "
-            "expanded; the reference backend computes it"
+            "mine.py:19: 'seg' is read at j + 1 in its dimension 0, which goes as far as T, and "
+            "has the size T; let the index stay within it, or declare a larger one"
         ),
     ),
     Mistake(

@@ -142,9 +142,7 @@ def _tiling_functions(
 def _form_meaning(form: Form) -> str:
     (first, *_) = form.fields
     told = ", ".join(form.fields)
-    return (
-        f"{first} of each launch, 0 if it is computed" if form.is_value else f"which values it has of {told}"
-    )
+    return f"{first} of each launch, 0 if computed" if form.is_value else f"which values it has of {told}"
 
 
 def _spelling(

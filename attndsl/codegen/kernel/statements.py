@@ -25,7 +25,7 @@ from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
-from attndsl.expr import Const, Symbol
+from attndsl.expr import Const, Load, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
@@ -147,9 +147,10 @@ class Writer:
         ``before``: scalars that the block has already.
         """
         known = list(before)
+        body = list(_with_joined_branches(sequence.body))
         if scope is not None:
-            scope |= {name for item in sequence.body for name in defined(item)}
-        for group in _groups(sequence.body):
+            scope |= {name for item in body for name in defined(item)}
+        for group in _groups(body):
             first = group[0]
             if isinstance(first, SetEvent) and _is_set_and_wait(group):
                 yield self._event(first, self._spelling.event(first), "SetAndWaitFlag")
@@ -157,14 +158,14 @@ class Writer:
                 yield from self._each_slot(group)
             elif isinstance(first, Let):
                 same = next((each for each in known if _is_of(first, each)), None)
-                if same is not None:
+                if same is not None and not _binds_again(body, first.symbol, same.symbol):
                     spelled = {first.symbol.name: self._spelling.expr(same.symbol)}
                     self = self._spelled(self._spelling.with_scalars(spelled))
                     continue
                 yield from self._lines(first, held)
                 known.append(first)
             else:
-                yield from self._lines(first, held, scope if first is sequence.body[-1] else None)
+                yield from self._lines(first, held, scope if first is body[-1] else None)
                 if isinstance(first, Collect | PickTensor):
                     known.clear()  # what they are computed from may be another
 
@@ -472,6 +473,42 @@ def _is_of(let: Let, known: Let) -> bool:
     if isinstance(let.value, Symbol):
         return let.value.same(known.symbol)
     return not isinstance(let.value, Const) and let.value.same(known.value)
+
+
+def _with_joined_branches(body: Sequence[Statement]) -> Iterator[Statement]:
+    """The statements, branches in a row that one condition decides as one. Conditions are over scalars, which
+    nothing changes."""
+    before: If | None = None
+    for item in body:
+        if before is not None and type(item) is If and _joins(before, item):
+            before = replace(before, then=Seq(body=(*before.then.body, *item.then.body)))
+            continue
+        if before is not None:
+            yield before
+        before = item if type(item) is If and item.otherwise is None else None
+        if before is None:
+            yield item
+    if before is not None:
+        yield before
+
+
+def _joins(first: If, second: If) -> bool:
+    """Whether one condition decides both, and they define no scalar of the same name."""
+    names = ({name for item in each.then.body for name in defined(item)} for each in (first, second))
+    reads = any(isinstance(node, Load) for node in first.condition.walk())
+    alike = second.otherwise is None and first.condition.same(second.condition)
+    return alike and not reads and not set.intersection(*names)
+
+
+def _binds_again(body: Sequence[Statement], *symbols: Symbol) -> bool:
+    """Whether a block of the body gives one of these names another meaning."""
+    names = {symbol.name for symbol in symbols}
+    return any(
+        names.intersection(binds(inner))
+        for item in body
+        if not isinstance(item, Let)
+        for inner in item.walk()
+    )
 
 
 def _first_of_both(branch: If) -> Barrier | None:

@@ -22,7 +22,6 @@ from attndsl.lowering.emit.loop_scalars import (
     HEADS,
     KEY_BEGIN,
     KEY_END,
-    KEYS,
     TILE,
     TILES,
 )
@@ -38,7 +37,7 @@ MOST_TILES = 512
 """Tiles of an item whose numbers a core holds; keys of more tiles are split."""
 _CANDIDATE, _PLACE, _PART = Symbol("candidate"), Symbol("seenPlace"), Symbol("part")
 _LIST, _LISTED, _ENTRY = Symbol("listStart"), Symbol("listEntries"), Symbol("entry")
-_SEEN = Symbol("seenTile")
+_SEEN, _BLOCK = Symbol("seenTile"), Symbol("namedBlock")
 
 
 def numbers_tiles(context: Context) -> bool:
@@ -75,26 +74,34 @@ def candidates(context: Context, tiles: Expr) -> tuple[list[Statement], Expr]:
     if lists is None:
         return [], tiles
     entries = context.host(context.signature.extents["X"], "entries of a list of blocks", "mostListed")
-    position, _ = context.rows.task_positions()
-    if lists.by_position and not lists.queries.same(Const(1)):
-        position = position // context.host(lists.queries, "query positions that share a list")
-    start = [Let(symbol=_LIST, value=_place(context, lists.blocks.name, position), where=lists.where)]
+    start: list[Statement] = [
+        Let(symbol=_LIST, value=_place(context, lists, lists.blocks.name), where=lists.where)
+    ]
     if lists.count is not None:
         name = lists.count.name
-        count = maximum(0, minimum(entries, context.entry(name, _place(context, name, position))))
+        count = maximum(0, minimum(entries, context.entry(name, _place(context, lists, name))))
         start.append(Let(symbol=_LISTED, value=count, where=lists.where))
         entries = _LISTED
     # A task without keys has no tile to look for either.
     return start, select(tiles == 0, 0, entries * _parts(context, lists))
 
 
-def _place(context: Context, name: str, position: Expr) -> Expr:
+def _place(context: Context, lists: SelectedRows, name: str) -> Expr:
     """Elements from the start of a tensor to what it has for the task."""
-    return context.rows.offset(context, name, FIRST_HEAD, position)
+    position, _ = context.rows.task_positions()
+    place = context.rows.offset(context, name, FIRST_HEAD, position)
+    if lists.queries is None:
+        return place
+    shared = context.host(lists.queries, "query positions that share a list")
+    return place + position // shared * context.stride(name, "H")
 
 
 def _parts(context: Context, lists: SelectedRows) -> Expr:
     """The tiles of a block."""
+    tile = context.tile_keys
+    if isinstance(lists.size, Const) and int(lists.size.value) <= int(tile.value):
+        context.inventory.require(tile >= int(lists.size.value), "a tile has all keys of a selected block")
+        return Const(1)
     return context.host(ceil_div(lists.size, context.tile_keys), "key tiles of a block", "partsOfBlock")
 
 
@@ -104,15 +111,21 @@ def seen_tiles(context: Context) -> ScalarArray:
     return ScalarArray(name=name, capacity=MOST_TILES, meaning=meaning, places=context.items_in_flight)
 
 
-def seen_bounds(context: Context) -> list[Statement]:
-    """The first key of the running tile, and how many it has."""
+def seen_tile(context: Context) -> list[Statement]:
+    """The number of the running tile, and the block that it is in, of keys in lists of blocks."""
     place = _PLACE + TILE if context.continuous else TILE
-    keys = _keys_of(context, _SEEN)
-    return [
-        Let(symbol=_SEEN, value=seen_tiles(context).at(place)),
-        Let(symbol=FIRST_KEY, value=keys.begin),
-        Let(symbol=KEYS, value=keys.end - FIRST_KEY),
-    ]
+    found: list[Statement] = [Let(symbol=_SEEN, value=seen_tiles(context).at(place))]
+    lists = _lists(context)
+    if lists is not None:
+        entry = _entry(context, lists, _SEEN // _parts(context, lists))
+        found.append(Let(symbol=_BLOCK, value=entry, where=lists.where))
+    return found
+
+
+def seen_range(context: Context) -> tuple[Expr, Expr]:
+    """The first key of the running tile, and how many it has."""
+    keys = _keys_of(context, _SEEN, None if _lists(context) is None else _BLOCK)
+    return keys.begin, keys.end - FIRST_KEY
 
 
 def collect_seen(context: Context, begin: Expr, end: Expr) -> list[Statement]:
@@ -148,20 +161,27 @@ class _Keys:
     exist: tuple[Expr, ...] = ()
 
 
-def _keys_of(context: Context, candidate: Expr) -> _Keys:
+def _keys_of(context: Context, candidate: Expr, block: Expr | None = None) -> _Keys:
+    """The keys of a candidate; ``block``: the one that its entry names, where it has been read."""
     tile, late, lists = context.tile_keys, begins_late(context), _lists(context)
     if lists is None:
         begin = candidate * tile + (KEY_BEGIN if late else 0)
         return _Keys(begin, minimum(begin + tile, KEY_END))
     size, parts = context.host(lists.size, "keys of a block"), _parts(context, lists)
     entry = candidate // parts
-    block = _entry(context, lists, entry)
-    begin, last = block * size + candidate % parts * tile, minimum(block * size + size, KEY_END)
-    end = minimum(begin + tile, last)
+    block = _entry(context, lists, entry) if block is None else block
+    begin, end = block * size, minimum(block * size + size, KEY_END)
+    whole = parts.same(Const(1))
+    if not whole:
+        begin = begin + candidate % parts * tile
+        end = minimum(begin + tile, end)
     earlier = select(_entry(context, lists, _ENTRY) == block, 1, 0)
     again = Fold("max", earlier, _ENTRY.name, entry, context.label("NamedBefore"))
     first = maximum(begin, KEY_BEGIN) if late else begin
-    return _Keys(first, end, (block >= 0, first < end, again == 0))
+    # An entry may be any integer: it is multiplied once it is known to name a block with a row.
+    named = (block >= 0, block < ceil_div(KEY_END, size))
+    part = () if whole and not late else (first < end,)
+    return _Keys(first, end, (*named, *part, again == 0))
 
 
 def _entry(context: Context, lists: SelectedRows, number: Expr) -> Expr:

@@ -57,8 +57,8 @@ def _context(
         whole_positions=computation.selection is not None,  # a position's heads are added on one core
     )
     lists = attention.selected
-    if lists is not None and isinstance(rows, PositionedRows) and {"Q", "S"} & set(_axes(lists.blocks)):
-        rows = replace(rows, alike=lists.queries)
+    if lists is not None and isinstance(rows, PositionedRows) and {"Q", "H", "S"} & set(_axes(lists.blocks)):
+        rows = replace(rows, alike=Const(1) if lists.queries is None else lists.queries)
     rows = grouped_rows(rows, computation, attention, schedule.max_rows)
     keys = key_source(attention.keys, "key", rows.list_entry())
     values = key_source(attention.values, "value", rows.list_entry())

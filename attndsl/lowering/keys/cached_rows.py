@@ -120,18 +120,13 @@ class SelectedRows(KeySourceAdapter):
     Attributes:
         blocks: the lists, with an axis X. ``size``: rows of a block. ``count``: entries of each list that
             count, None for all.
-        queries: query positions that share a list.
+        queries: query positions that share a list, of lists with an axis H.
     """
 
     blocks: nodes.Input
     size: Expr
-    queries: Expr
+    queries: Expr | None = None
     count: nodes.Input | None = None
-
-    @property
-    def by_position(self) -> bool:
-        """Whether query positions have lists of their own."""
-        return bool({"Q", "S"} & set(self.blocks.axes))
 
     def load(
         self, emit: Emitter, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr

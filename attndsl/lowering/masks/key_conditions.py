@@ -22,7 +22,6 @@ from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.visible_interval import (
     NEGATED,
     Interval,
-    affine,
     intersection,
     is_false,
     joined_parts,
@@ -31,7 +30,7 @@ from attndsl.lowering.masks.visible_interval import (
 )
 from attndsl.lowering.operands.block_elements import block_of_keys
 from attndsl.lowering.operands.key_elements import reads_keys
-from attndsl.lowering.operands.key_numbers import KEY
+from attndsl.lowering.operands.key_numbers import KEY, affine
 
 _INDICES = frozenset({"b", "n", "i", "j"})
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}

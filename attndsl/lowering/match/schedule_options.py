@@ -67,6 +67,9 @@ class Schedule:
             "longest": as "splits", the tasks of prompts with the last positions first, and blocks take a
             round of items in one direction and the next in the other; "auto": "longest" where later
             positions see more keys, else "splits".
+        score_slots: slots of score tiles: "ring": as many as of all rings; "prefetch": one less, and the
+            cube waits for the probabilities of a tile before it puts scores in its place; "auto": one less
+            for prompts in a continuous pipeline.
     """
 
     tile_k: int = 512
@@ -87,6 +90,7 @@ class Schedule:
     task_rows: str = "even"
     pipeline: str = "auto"
     item_order: str = "auto"
+    score_slots: str = "auto"
 
     @property
     def prefetch_distance(self) -> int:
@@ -165,6 +169,7 @@ _LEGAL = {
     "task_rows": Legal(words=("even", "most")),
     "pipeline": Legal(words=("auto", "continuous", "drained")),
     "item_order": Legal(words=("auto", "splits", "tasks", "longest")),
+    "score_slots": Legal(words=("auto", "ring", "prefetch")),
 }
 ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
 """Options without a constant that a schedule header tells even if nobody asked for another value."""

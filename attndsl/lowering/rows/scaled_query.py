@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Const, Expr, Symbol, minimum, product, select
+from attndsl.expr import Expr, Symbol, minimum, product, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.shorthands import whole
@@ -59,9 +59,10 @@ class ScaledQuery:
         return Stage(name="ScaleQuery", core=Core.AIV, doc=doc, body=seq(scaled), where=self.where)
 
     def _parts(self, emit: Emitter) -> For:
-        loaded = emit.in_ub("queryPart", emit.dtype, _PART, "a part of the queries")
-        wide = emit.in_ub("queryWide", "float32", _PART, "the part in fp32")
-        rounded = emit.in_ub("queryScaled", emit.dtype, _PART, "the part scaled")
+        part = emit.inventory.constant("scaledAtOnce", _PART, "elements that a vector core scales at once")
+        loaded = emit.in_ub("queryPart", emit.dtype, part, "a part of the queries")
+        wide = emit.in_ub("queryWide", "float32", part, "the part in fp32")
+        rounded = emit.in_ub("queryScaled", emit.dtype, part, "the part scaled")
         value = emit.host(self.factor)
         count = self._count(emit)
         source, span = whole(loaded, 0, _COUNT), whole(wide, 0, _COUNT)
@@ -76,11 +77,11 @@ class ScaledQuery:
         )
         return For(
             var=_FIRST,
-            begin=(BLOCK_INDEX * emit.architecture.aiv_per_aic + SUB_BLOCK) * _PART,
+            begin=(BLOCK_INDEX * emit.architecture.aiv_per_aic + SUB_BLOCK) * part,
             end=count,
-            step=BLOCK_COUNT * (emit.architecture.aiv_per_aic * _PART),
+            step=BLOCK_COUNT * (emit.architecture.aiv_per_aic * part),
             body=seq(
-                Let(symbol=_COUNT, value=minimum(Const(_PART), count - _FIRST)),
+                Let(symbol=_COUNT, value=minimum(part, count - _FIRST)),
                 Alloc(buffers=(loaded,), body=scale),
             ),
             where=self.where,

@@ -179,7 +179,7 @@ def selected(
     blocks: Value,
     block_size: ExprLike,
     *,
-    queries: ExprLike = 1,
+    queries: ExprLike | None = None,
     count: Value | None = None,
 ) -> Value:
     """Rows of another source in the blocks that a list names, one for each query position and key/value head.
@@ -190,11 +190,11 @@ def selected(
 
     Args:
         source: :func:`rows`, :func:`paged` or another source.
-        blocks: integers with an axis X, the entries of a list, and any of B, K and Q, or S of packed queries;
-            block c has the rows ``c * block_size`` and on. Entries that are negative, or behind the last row,
-            name none.
+        blocks: integers with an axis X, the entries of a list, and any of B, K, and Q, H for blocks of
+            ``queries`` positions, or S of packed queries; block c has the rows ``c * block_size`` and on.
+            Entries that are negative, or behind the last row, name none.
         block_size: rows of a block.
-        queries: query positions that share a list, of an axis Q that has a list for so many of them.
+        queries: query positions that share a list of an axis H.
         count: how many entries of each list count, axes of ``blocks`` but X; all of them if None.
     """
     inner = as_rows(source)
@@ -203,7 +203,7 @@ def selected(
         source=inner,
         blocks=node_of("blocks", blocks),
         size=check_expression("block_size", block_size),
-        queries=check_expression("queries", queries),
+        queries=None if queries is None else check_expression("queries", queries),
         count=_node(count),
         where=author_line(),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 
-from attndsl.expr import Compare, Expr, Load, Symbol, minimum, negation
+from attndsl.expr import Compare, Expr, Load, Symbol, ceil_div, minimum, negation
 from attndsl.expr.argument_facts import given
 from attndsl.graph.nodes import (
     CacheAppend,
@@ -17,9 +17,10 @@ from attndsl.graph.nodes import (
     Ring,
     Rows,
     Scalar,
+    Selected,
 )
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.errors import LengthRangeError
+from attndsl.spec.errors import LengthRangeError, ShapeError
 
 _B = Symbol("b")
 
@@ -77,6 +78,21 @@ def cache_constraints(
         text = f"must fit into the cache, whose rows are {axes['T']}"
         over = {_B.name: axes["B"]} if _B.name in condition.symbols() else {}
         yield Constraint(condition, text, LengthRangeError, over=over, where=cache.where)
+
+
+def list_constraints(
+    root: Node, axes: Mapping[str, Expr], known: Iterable[Constraint]
+) -> Iterator[Constraint]:
+    """That there is a list for each block of query positions, where these share them."""
+    said = [rule.condition for rule in known]
+    for node in root.walk():
+        if isinstance(node, Selected) and node.queries is not None and {"Q", "H"} <= axes.keys():
+            condition = ceil_div(axes["Q"], node.queries) <= axes["H"]
+            if not any(condition.same(each) for each in said):
+                said.append(condition)
+                name = node.blocks.name if isinstance(node.blocks, Input) else ""
+                text = f"there is a list for each {node.queries} query positions"
+                yield Constraint(condition, text, ShapeError, argument=name, where=node.where)
 
 
 def _rows_of(length: Node | None) -> Expr | None:

@@ -99,8 +99,15 @@ class Filler:
         return self.space.operator.tensor(name).layouts[self.env[layout_of(name).name]]
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a tensor, of one of a list."""
-        return tuple(int(size.evaluate(self.env)) for size in self.layout(name).shape())
+        """The shape of a tensor, of one of a list.
+
+        Raises:
+            ShapeError: a size that follows from others is negative.
+        """
+        found = tuple(int(size.evaluate(self.env)) for size in self.layout(name).shape())
+        if any(size < 0 for size in found):
+            raise ShapeError(f"{name} has no shape of these sizes, {found}")
+        return found
 
     @property
     def key_tiles(self) -> tuple[int, ...]:
