@@ -18,11 +18,13 @@ from attndsl.lowering.errors import (
     TooManyEvents,
 )
 from attndsl.lowering.lower import first_draft, lower, with_hoisted_loads
-from attndsl.lowering.match.attention_pattern import Computation, recognize
+from attndsl.lowering.match.attention_pattern import Computation, reads_keys_again, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
 from attndsl.lowering.match.schedule_options import (
     BAND_ROWS,
+    LONG_ROW,
     MANY_ROWS,
+    OF_LATENT_ROWS,
     TILE_STEP,
     Schedule,
     describe,
@@ -213,11 +215,14 @@ def resolved(
     Raises:
         UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
     """
+    defaults: dict[str, int | str] = {"max_rows": rows_of_a_task(signature, specialization.dtype)}
+    if signature.padded_value_size >= LONG_ROW and all(map(reads_keys_again, computation.attentions)):
+        defaults |= OF_LATENT_ROWS
     blocks = [size for each in computation.attentions if (size := each.block_of_keys) is not None]
-    rows = BAND_ROWS if blocks else rows_of_a_task(signature, specialization.dtype)
-    tiles = [min(-(-size // TILE_STEP) * TILE_STEP, Schedule().tile_k) for size in blocks]
-    tile = max(tiles, default=None)
-    return resolve(stated, operator.device, operator.schedule_lines, max_rows=rows, tile_k=tile)
+    if blocks:
+        tile = max(-(-size // TILE_STEP) * TILE_STEP for size in blocks)
+        defaults |= {"max_rows": BAND_ROWS, "tile_k": min(tile, Schedule().tile_k)}
+    return resolve(stated, operator.device, operator.schedule_lines, defaults)
 
 
 def rows_of_a_task(signature: KernelSignature, dtype: str) -> int:

@@ -69,6 +69,7 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
     tasks, left_out = spread(query_tasks(state, space), state.most_tasks)
     for_each(work, tasks, parallel=scores >= SCORES_WORTH_THREADS)
     for b, k, queries in left_out:
+        state.left_out.add((b, k, queries.start, queries.stop))
         location = space.locate(b, state.heads_of(k), queries)
         out[location] = top[location] = total[location] = np.nan
     if isinstance(softmax, Softmax):

@@ -22,7 +22,6 @@ from attndsl.lowering.emit.loop_scalars import (
     HEADS,
     KEY_BEGIN,
     KEY_END,
-    KEYS,
     TILE,
     TILES,
 )
@@ -112,21 +111,21 @@ def seen_tiles(context: Context) -> ScalarArray:
     return ScalarArray(name=name, capacity=MOST_TILES, meaning=meaning, places=context.items_in_flight)
 
 
-def seen_bounds(context: Context) -> list[Statement]:
-    """The first key of the running tile, and how many it has."""
+def seen_tile(context: Context) -> list[Statement]:
+    """The number of the running tile, and the block that it is in, of keys in lists of blocks."""
     place = _PLACE + TILE if context.continuous else TILE
     found: list[Statement] = [Let(symbol=_SEEN, value=seen_tiles(context).at(place))]
-    lists, block = _lists(context), None
+    lists = _lists(context)
     if lists is not None:
         entry = _entry(context, lists, _SEEN // _parts(context, lists))
         found.append(Let(symbol=_BLOCK, value=entry, where=lists.where))
-        block = _BLOCK
-    keys = _keys_of(context, _SEEN, block)
-    return [
-        *found,
-        Let(symbol=FIRST_KEY, value=keys.begin),
-        Let(symbol=KEYS, value=keys.end - FIRST_KEY),
-    ]
+    return found
+
+
+def seen_range(context: Context) -> tuple[Expr, Expr]:
+    """The first key of the running tile, and how many it has."""
+    keys = _keys_of(context, _SEEN, None if _lists(context) is None else _BLOCK)
+    return keys.begin, keys.end - FIRST_KEY
 
 
 def collect_seen(context: Context, begin: Expr, end: Expr) -> list[Statement]:

@@ -12,7 +12,7 @@ from attndsl.expr import Expr, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.masks.hidden_values import vanishing_masks
-from attndsl.lowering.masks.interval_bounds import extreme, over_task
+from attndsl.lowering.masks.interval_bounds import extreme, over_positions, over_task
 from attndsl.lowering.masks.mask_kind import KnownNumbers, known_numbers
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.masks.tile_tests import TileTest
@@ -61,6 +61,12 @@ def first_visible(context: Context) -> Expr | None:
 def visible_end(context: Context) -> Expr | None:
     """A key after the last that any row of the task sees; None where that is not known."""
     return over_task(context, [extreme(each.end, low=False) for each in _intervals(context)], minimum)
+
+
+def visible_end_of(context: Context, positions: tuple[Expr, Expr]) -> Expr | None:
+    """The same for some query positions of the task, the first and the last."""
+    bounds = [extreme(each.end, low=False) for each in _intervals(context)]
+    return over_positions(context, bounds, minimum, positions)
 
 
 def ends_by_position(context: Context) -> bool:

@@ -141,6 +141,16 @@ def recognize(outputs: tuple[nodes.Output, ...]) -> Computation:
     return found
 
 
+def reads_keys_again(attention: Attention) -> bool:
+    """Whether its values are channels of its keys, as they are stored."""
+    keys, values = (
+        {each.name for each in rows.walk() if isinstance(each, nodes.Input)}
+        for rows in (attention.keys, attention.values)
+    )
+    plain = not any(isinstance(each, nodes.Dequantize) for each in attention.keys.walk())
+    return plain and values <= keys
+
+
 def has_scores(node: nodes.Node) -> bool:
     """Whether a value is a function of scores."""
     return nodes.Scores in _ends_below(node)

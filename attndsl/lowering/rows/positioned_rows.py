@@ -78,7 +78,10 @@ class PositionedRows(RowSpace):
 
     def step_positions(self) -> tuple[Expr, Expr]:
         row = ROW_BEGIN + R0
-        return FIRST_QUERY + row // HEADS, FIRST_QUERY + (row + CHUNK - 1) // HEADS
+        return self.positions_of(row, row + CHUNK - 1)
+
+    def positions_of(self, first: Expr, last: Expr) -> tuple[Expr, Expr]:
+        return FIRST_QUERY + first // HEADS, FIRST_QUERY + last // HEADS
 
     def query_count(self, emit: Emitter) -> Expr:
         """Queries of the batch row."""
