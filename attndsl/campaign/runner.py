@@ -35,7 +35,7 @@ from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import device as device_named
 from attndsl.verify.cases.case import Case
-from attndsl.verify.cases.cases import Stream, WantedKernel, spaces
+from attndsl.verify.cases.cases import Stream, WantedKernel, spaces, stream_of
 from attndsl.verify.cases.changed_case import with_changes
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, features_of, work_of
@@ -115,7 +115,7 @@ def verify(
         raise CannotTravel(operator.name)
     started = time.monotonic()
     chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
-    stream = Stream(operator, seed, kernels=kernels)
+    stream = stream_of(operator, seed, tuple(kernels))
     wanted = frozenset(only)
     count = max(wanted) + 1 if wanted else cases
     total = len(wanted) or cases

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import collections
 import itertools
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ _LIKELY = 0.75
 """How many of a wanted kernel's likely values a candidate has, but for the first."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class WantedKernel:
     """A kernel that cases are made for.
 
@@ -93,6 +94,7 @@ class Stream:
         wanted = [space for space in spaces(operator, values) if not kernels or space.operator.name in modes]
         self.members = [_Member(space, seed, kernels) for space in wanted]
         self._cases: list[Case] = []
+        self._drawing = threading.Lock()
         self._searched = 0
         """Cases that were searched for here; others were read from the disk."""
         plain = values is None and not kernels
@@ -104,10 +106,15 @@ class Stream:
         Raises:
             RuntimeError: no legal call was found for one of them.
         """
-        while len(self._cases) < count:
-            if not self._read_block():
-                self._search(len(self._cases) + 1)
-        return tuple(self._cases[:count])
+        with self._drawing:
+            try:
+                while len(self._cases) < count:
+                    if not self._read_block():
+                        self._search(len(self._cases) + 1)
+            except BaseException:  # half a search leaves marks: whoever asks again starts anew
+                stream_of.cache_clear()
+                raise
+            return tuple(self._cases[:count])
 
     def _read_block(self) -> bool:
         """Add the next cases as the disk has them; a search that has begun goes on by itself."""
@@ -142,6 +149,12 @@ class Stream:
         if not rest:
             last = (Found(each.attempt, each.assignment, each.integers) for each in self._cases[-BLOCK:])
             self._stored.write(number - 1, Block(self.excluded, tuple(last)))
+
+
+@lru_cache(maxsize=16)
+def stream_of(operator: Operator, seed: int = 0, kernels: tuple[WantedKernel, ...] = ()) -> Stream:
+    """The cases of an operator for a seed, drawn once a process: a case takes tenths of a second to find."""
+    return Stream(operator, seed, kernels=kernels)
 
 
 class _Member:
