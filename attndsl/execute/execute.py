@@ -16,7 +16,8 @@ from attndsl import emulator
 from attndsl.base.disk_cache import content_key, find_entry, make_entry, stored_or_made
 from attndsl.base.errors import InternalError
 from attndsl.base.package_files import USERS_OF_KERNELS, sources_key
-from attndsl.codegen.host.tiling_text import HostText, host_text, problem_values
+from attndsl.codegen.host.problem_rows import problem_values
+from attndsl.codegen.host.tiling_text import HostText, host_text
 from attndsl.codegen.kernel_set.entry import is_unwrapped
 from attndsl.codegen.names.arguments import Argument, Names, names_of
 from attndsl.codegen.samples.device_files import device_files
