@@ -36,6 +36,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
     "base_n": (64, 128, 256),
     "base_k": (64, 128),
     "value_n": ("auto", 64, 128, 256),
+    "value_width": ("auto", 256),
     "split_kv": ("auto", "idle", "even", 1, 2, 4),
     "task_rows": ("even", "most"),
 }

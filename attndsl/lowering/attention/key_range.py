@@ -6,6 +6,13 @@ from functools import reduce
 
 from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.attention.continuous import item_steps, ring_slot
+from attndsl.lowering.attention.seen_tiles import (
+    candidates,
+    collect_seen,
+    numbers_tiles,
+    seen_range,
+    seen_tile,
+)
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,
@@ -52,12 +59,17 @@ def key_range(context: Context) -> list[Statement]:
     bounds.append(Let(symbol=KEY_END, value=end, where=where))
     if context.rows.may_be_empty():
         count = select(TASK_ROWS == 0, 0, count)
+    tiles: list[Statement] = [Let(symbol=TILES, value=minimum(share, total - FIRST_TILE))]
+    if numbers_tiles(context):
+        lists, count = candidates(context, count)
+        bounds += lists
+        tiles = collect_seen(context, FIRST_TILE, minimum(FIRST_TILE + share, total))
     return [
         *bounds,
         Let(symbol=total, value=count),
         Let(symbol=share, value=ceil_div(total, context.splits)),
         Let(symbol=FIRST_TILE, value=minimum(SPLIT * share, total)),
-        Let(symbol=TILES, value=minimum(share, total - FIRST_TILE)),
+        *tiles,
         *item_steps(context),
     ]
 
@@ -67,15 +79,25 @@ def tile_bounds(context: Context, *, of_this_aiv: bool = False) -> list[Statemen
 
     ``of_this_aiv``: those keys alone that the bands of this vector core's rows may see.
     """
-    size = context.tile_keys
-    first = (FIRST_TILE + TILE) * size
-    if begins_late(context):
-        first = KEY_BEGIN + first
+    first, keys = _tile_range(context)
+    seen = _keys_of_this_aiv(context, keys) if of_this_aiv and sees_by_band(context) else keys
+    number = seen_tile(context) if numbers_tiles(context) else []
     return [
         *ring_slot(context),
+        *number,
         Let(symbol=FIRST_KEY, value=first),
-        Let(symbol=KEYS, value=_keys_of_this_aiv(context) if of_this_aiv else _keys(context)),
+        Let(symbol=KEYS, value=seen),
     ]
+
+
+def _tile_range(context: Context) -> tuple[Expr, Expr]:
+    """The first key of the running tile, and how many it has."""
+    if numbers_tiles(context):
+        return seen_range(context)
+    first = (FIRST_TILE + TILE) * context.tile_keys
+    if begins_late(context):
+        first = KEY_BEGIN + first
+    return first, minimum(context.tile_keys, KEY_END - FIRST_KEY)
 
 
 def sees_by_band(context: Context) -> bool:
@@ -93,15 +115,9 @@ def keys_of_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> Expr:
     return minimum(keys, round_up(maximum(1, end - FIRST_KEY), REPEAT_LANES))
 
 
-def _keys_of_this_aiv(context: Context) -> Expr:
+def _keys_of_this_aiv(context: Context, keys: Expr) -> Expr:
     """Those of all bands that it has rows of: what the cube multiplies, the vector cores have written."""
-    if not sees_by_band(context):
-        return _keys(context)
     band = context.rows_per_band
     begin = ROW_BEGIN // band * band
     end = minimum(TASK_ROWS, round_up(ROW_BEGIN + ROWS, band))
-    return keys_of_rows(context, _keys(context), begin, maximum(begin, end - 1))
-
-
-def _keys(context: Context) -> Expr:
-    return minimum(context.tile_keys, KEY_END - FIRST_KEY)
+    return keys_of_rows(context, keys, begin, maximum(begin, end - 1))

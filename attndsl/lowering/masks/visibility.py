@@ -15,6 +15,7 @@ from attndsl.lowering.masks.hidden_values import vanishing_masks
 from attndsl.lowering.masks.interval_bounds import extreme, over_positions, over_task
 from attndsl.lowering.masks.mask_kind import KnownNumbers, known_numbers
 from attndsl.lowering.masks.mask_rules import mask_kind
+from attndsl.lowering.masks.tile_tests import TileTest
 from attndsl.lowering.masks.visible_interval import Interval
 from attndsl.lowering.match.schedule_options import GRANULE
 
@@ -33,14 +34,18 @@ def hidden_keys(
     """
     found: list[Interval] = []
     known = known or KnownNumbers()
-    for node in _hiding(modifiers) if softmax else vanishing_masks(modifiers):
+    for node in _hiding(modifiers, softmax):
         interval = mask_kind(node, known).visible(node, known)
         if interval is not None:
             found.append(interval)
     return tuple(found)
 
 
-def _hiding(modifiers: tuple[nodes.Node, ...]) -> Iterator[nodes.Replace]:
+def _hiding(modifiers: tuple[nodes.Node, ...], softmax: bool) -> Iterator[nodes.Replace]:
+    """The masks that take all weight from what they hide."""
+    if not softmax:
+        yield from vanishing_masks(modifiers)
+        return
     for node in reversed(modifiers):
         if not isinstance(node, nodes.Replace) or node.value != float("-inf"):
             break
@@ -73,6 +78,15 @@ def ends_by_position(context: Context) -> bool:
     """Whether later query positions see more keys, so that tasks have unequal numbers of tiles."""
     ends = [each.end for each in _intervals(context) if each.end is not None]
     return any("i" in end.symbols() and extreme(end, low=False) is not None for end in ends)
+
+
+def tile_tests(context: Context) -> tuple[TileTest, ...]:
+    """What each key that a row sees passes, block of keys by block; none where tasks mix batch rows."""
+    attention, known = context.attention, known_numbers(context)
+    if not context.rows.one_batch_row:
+        return ()
+    masks = _hiding(attention.modifiers, attention.softmax is not None)
+    return tuple(test for node in masks for test in mask_kind(node, known).tile_tests(node, known))
 
 
 def begins_late(context: Context) -> bool:
