@@ -21,7 +21,7 @@ from attndsl.lowering.results.row_statistics import leave_with_items, write_stat
 from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
 from attndsl.lowering.results.write_rows import write_rows
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
-from attndsl.lowering.selection.block_selection import prepare_selection, select_blocks, selects_blocks
+from attndsl.lowering.selection.block_selection import prepare_selection, selects_blocks
 from attndsl.tile.statements import Seq, Statement, seq
 
 
@@ -114,12 +114,6 @@ PHASES: tuple[Phase, ...] = (
         name="write rows, or leave them as partials",
         place=Place.ITEM,
         make=lambda given: write_rows(given.context),
-    ),
-    Phase(
-        name="select blocks of keys, of several tiles in a second run over them",
-        place=Place.ITEM,
-        applies=selects_blocks,
-        make=lambda given: select_blocks(given.context, given.modifiers),
     ),
     Phase(
         name="merge partials and write rows",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import reduce
 
 from attndsl.expr import Symbol, ceil_div, maximum, minimum, select
-from attndsl.lowering.attention.continuous import item_steps, ring_slot
+from attndsl.lowering.attention.continuous import item_steps, ring_slot, takes_tiles_again
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,
     FIRST_TILE,
     KEY_BEGIN,
     KEY_END,
+    KEY_TILE,
     KEYS,
     SPLIT,
     TASK_ROWS,
@@ -54,12 +55,15 @@ def key_range(context: Context) -> list[Statement]:
 
 def tile_bounds(context: Context) -> list[Statement]:
     """Ring slot, first key and number of keys of the running tile."""
-    size = context.tile_keys
-    first = (FIRST_TILE + TILE) * size
+    size, tile, which = context.tile_keys, TILE, list[Statement]()
+    if takes_tiles_again(context):
+        which, tile = [Let(symbol=KEY_TILE, value=select(TILE < TILES, TILE, TILE - TILES))], KEY_TILE
+    first = (FIRST_TILE + tile) * size
     if begins_late(context):
         first = KEY_BEGIN + first
     return [
         *ring_slot(context),
+        *which,
         Let(symbol=FIRST_KEY, value=first),
         Let(symbol=KEYS, value=minimum(size, KEY_END - FIRST_KEY)),
     ]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.attention.continuous import ring_slot, state_row
+from attndsl.lowering.attention.continuous import first_time, ring_slot, state_row
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
 from attndsl.lowering.attention.step_scores import (
@@ -35,6 +35,8 @@ from attndsl.lowering.emit.loop_scalars import (
     SLOT,
     SPAN,
     SPLIT,
+    TILE,
+    TILES,
 )
 from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
@@ -134,10 +136,13 @@ def _start(context: Context, name: str, body: Seq, doc: str) -> Stage:
     )
 
 
-def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statement] = ()) -> Stage:
+def softmax_tile(
+    context: Context, modifiers: Modifiers, also: Sequence[Statement] = (), again: Statement | None = None
+) -> Stage:
     """Online softmax of one tile: scores from their ring slot, probabilities to theirs.
 
-    ``also``: what is made of a step's exponentials besides, once the cube has them.
+    ``also``: what is made of a step's exponentials besides, once the cube has them. ``again``: what is done
+    with the scores of a tile that comes the second time.
     """
     where, size, b = context.where, context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
@@ -178,7 +183,10 @@ def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statemen
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    body = seq(*tile_bounds(context), with_tile_operands(context, modifiers, over_rows))
+    work: Statement = with_tile_operands(context, modifiers, over_rows)
+    if again is not None:
+        work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
+    body = seq(*tile_bounds(context), work)
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
     if not normalized:
         doc = "Weights of one tile: scores in, functions of them out."
@@ -258,7 +266,7 @@ def update_tile(context: Context) -> Stage:
         return [one if arrives is b.partial else Alloc(buffers=(arrives,), body=seq(one))]
 
     added = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    body = seq(*ring_slot(context), added)
+    body = seq(*ring_slot(context), first_time(context, added))
     doc = "Adds one tile's weighted sum to the running one, rescaled to the new maximum."
     return Stage(
         name=context.label("UpdateTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
