@@ -7,7 +7,7 @@ no synchronization. passes/flags derives the flags between a phase that writes a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from attndsl.lowering.context.attention_context import Context
@@ -139,4 +139,7 @@ PHASES: tuple[Phase, ...] = (
 def phases(place: Place, given: PhaseInput) -> Seq:
     """The phases of a place, in the order of the table."""
     found = (phase for phase in PHASES if phase.place is place)
+    if place is not Place.BEFORE:
+        of_results = tuple(context.for_results() for context in given.contexts)
+        given = replace(given, context=given.context.for_results(), contexts=of_results)
     return seq(*(phase.make(given) for phase in found if phase.applies(given.context)))

@@ -232,6 +232,7 @@ def _update_sum(context: Context, stat: Expr) -> list[Statement]:
 
 def update_tile(context: Context) -> Stage:
     """``accumulator = accumulator * rescale + partial`` of one tile."""
+    context = context.for_results()
     where, padded_size, b = context.where, context.padded_value_size, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
 
