@@ -35,10 +35,11 @@ from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import device as device_named
 from attndsl.verify.cases.case import Case
-from attndsl.verify.cases.cases import Stream, WantedKernel, spaces
+from attndsl.verify.cases.cases import Stream, WantedKernel, spaces, stream_of
 from attndsl.verify.cases.changed_case import with_changes
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, features_of, work_of
+from attndsl.verify.cases.stored_cases import stored_effects
 from attndsl.verify.judge import benchmark
 from attndsl.verify.judge.compare import (
     LEVELS,
@@ -114,7 +115,7 @@ def verify(
         raise CannotTravel(operator.name)
     started = time.monotonic()
     chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
-    stream = Stream(operator, seed, kernels=kernels)
+    stream = stream_of(operator, seed, tuple(kernels))
     wanted = frozenset(only)
     count = max(wanted) + 1 if wanted else cases
     total = len(wanted) or cases
@@ -221,7 +222,7 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         layout=" ".join(dict.fromkeys(key for key in call.layouts.values() if key)),
         features=features_of(case, call),
         declared=tuple(sorted(declared)),
-        effective=tuple(sorted(effective_features(call, declared))),
+        effective=tuple(sorted(_effective(case, call, declared))),
         dtype=call.dtype,
         computes_in=benchmark.io_dtype(call).name,
         padded_head_size=call.operator.device.architecture.whole_fractals(extents.get("D", 1)),
@@ -229,6 +230,14 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         work=work_of(case.space, call),
         results=results,
     )
+
+
+def _effective(case: Case, call: Call, declared: set[str]) -> frozenset[str]:
+    """Those of the features of a case that matter in it."""
+    integers = [(name, str(array.dtype), array.tolist()) for name, array in sorted(case.integers.items())]
+    values = [(name, str(value)) for name, value in sorted(case.assignment.items())]
+    told = (case.space.operator.name, case.seed, case.number, case.attempt, values, integers)
+    return stored_effects(case.operator, told, lambda: effective_features(call, declared))
 
 
 def wanted_of(case: Case, call: Call, level: Level | None = LEVELS[0]) -> Wanted:

@@ -26,6 +26,7 @@ from attndsl.lowering.match.schedule_options import (
     MANY_ROWS,
     OF_LATENT_ROWS,
     OF_SELECTIONS,
+    TILE_STEP,
     Schedule,
     describe,
     reasons,
@@ -220,6 +221,10 @@ def resolved(
         defaults |= OF_LATENT_ROWS
     if computation.selection is not None:
         defaults |= OF_SELECTIONS
+    blocks = [size for each in computation.attentions if (size := each.block_of_keys) is not None]
+    if blocks:
+        tile = max(-(-size // TILE_STEP) * TILE_STEP for size in blocks)
+        defaults |= {"max_rows": BAND_ROWS, "tile_k": min(tile, Schedule().tile_k)}
     return resolve(stated, operator.device, operator.schedule_lines, defaults)
 
 

@@ -15,6 +15,7 @@ from attndsl.expr.nodes import global_key
 from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
+from attndsl.tile.instructions.base import Place, strided
 from attndsl.tile.statements import (
     BLOCK_MODE,
     DEVICE_MODE,
@@ -26,7 +27,6 @@ from attndsl.tile.statements import (
     PickTensor,
     SetCrossFlag,
 )
-from attndsl.tile_interpreter.operand_limits import OperandLimits
 
 Array = npt.NDArray[Any]
 WORKSPACE = "workspace"
@@ -41,7 +41,7 @@ class _Collected(dict[int, int]):
 
 @dataclass
 class Device:
-    """What cores share: cross-core counters, limits that operands were held against.
+    """What cores share: the architecture, cross-core counters.
 
     ``moves`` counts what any core did, to notice when nothing moves.
     """
@@ -53,7 +53,7 @@ class Device:
     moves: int = 0
 
     def __post_init__(self) -> None:
-        self.limits, self.vectors = OperandLimits(self.architecture), self.architecture.aiv_per_aic
+        self.vectors = self.architecture.aiv_per_aic
 
     def raise_flag(self, core: CoreState, flag: SetCrossFlag) -> None:
         """Count an arrival; when all participants have arrived, the other side may go on."""
@@ -95,6 +95,14 @@ class Device:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A slot of a buffer, and the parts of it that instructions asked for: few, again and again."""
+
+    memory: Array
+    parts: dict[Place, Array] = field(default_factory=dict)
+
+
 class Watcher(Protocol):
     """Runs the instructions of a core for somebody who watches them, and hears of its disjoint loops."""
 
@@ -133,10 +141,10 @@ class CoreState:
         self.check = watcher
         self._memory = memory
         self._device = device
-        self.limits = device.limits
-        self._buffers: dict[Buffer, Array] = {}
+        self.architecture = device.architecture
+        self._buffers: dict[Buffer, tuple[_Slot, ...]] = {}
         self._slots: dict[Buffer, int] = {}
-        self._current: dict[Buffer, Array] = {}
+        self._current: dict[Buffer, _Slot] = {}
         self._tensors: dict[GlobalTensor, Array] = {}
         self._kept: dict[KeepScalars, list[dict[str, Any]]] = {}
 
@@ -148,14 +156,22 @@ class CoreState:
 
     def slot(self, buffer: Buffer) -> Array:
         """The current slot of a buffer; memory that was never written holds NaN."""
-        try:
-            return self._current[buffer]
-        except KeyError:
-            pass
+        return (self._current.get(buffer) or self._reach(buffer)).memory
+
+    def rows(self, buffer: Buffer, place: Place) -> Array:
+        """Part of the current slot of a buffer, as rows."""
+        slot = self._current.get(buffer) or self._reach(buffer)
+        found = slot.parts.get(place)
+        if found is None:
+            found = slot.parts[place] = strided(slot.memory, place, buffer.name)
+        return found
+
+    def _reach(self, buffer: Buffer) -> _Slot:
         if buffer not in self._buffers:
             raw = np.full(buffer.slots * buffer.slot_bytes, 0xFF, np.uint8)
-            self._buffers[buffer] = raw.view(NUMPY_DTYPES[buffer.dtype]).reshape(buffer.slots, -1)
-        current: Array = self._buffers[buffer][self._slots.get(buffer, 0) % buffer.slots]
+            slots = raw.view(NUMPY_DTYPES[buffer.dtype]).reshape(buffer.slots, -1)
+            self._buffers[buffer] = tuple(map(_Slot, slots))
+        current = self._buffers[buffer][self._slots.get(buffer, 0) % buffer.slots]
         self._current[buffer] = current
         return current
 

@@ -52,6 +52,7 @@ UNSEEN: Mapping[str, tuple[int | str, ...]] = {
     "query_slots": ("auto", 1, 2),
     "value_slots": ("auto", 1, 2),
     "item_order": ("auto", "splits", "tasks", "longest"),
+    "score_slots": ("auto", "ring", "prefetch"),
 }
 """Values of the options that change who waits for whom: only the emulator tells them apart."""
 

@@ -64,6 +64,7 @@ WORDS = {
     "item_order": ("auto", "splits", "tasks", "longest"), "split_kv": ("auto", "idle", "even"),
     "cores": ("auto",),
     "value_n": ("auto",), "query_slots": ("auto",), "value_slots": ("auto",), "value_width": ("auto",),
+    "score_slots": ("auto", "ring", "prefetch"),
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attndsl.expr import Expr, Scope, Symbol
+from attndsl.expr import Expr
 from attndsl.lowering.attention.continuous import (
     FIRST_STEP,
     LAST_STEP,
@@ -13,8 +13,14 @@ from attndsl.lowering.attention.continuous import (
     has_keys,
     items_begun,
     key_steps,
+    steps_begun,
 )
-from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile
+from attndsl.lowering.attention.matmul_stages import (
+    await_probabilities,
+    score_tile,
+    scores_of,
+    weighted_tile,
+)
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.attention.widen_rows import widen_rows
 from attndsl.lowering.context.attention_context import Context
@@ -77,6 +83,8 @@ def attention_loop(
         return seq(*scalars, first, start, sums, _loop(context, steps), *last, *finish)
     begin: list[_Step] = [(first, 0, FIRST_STEP), (start, 0, FIRST_STEP)]
     at_once: list[_Step] = [(each, lead, LAST_STEP & has_item(context)) for each in last]
+    if context.waits_first:
+        begin.append((await_probabilities(context), lag, keyed))
     end: list[_Step] = [(as_stage(item), lag, LAST_STEP) for item in finish]
     *before, weighted, update = steps
     lagging: list[_Step] = [weighted, (sums, lag, FIRST_STEP), update, *end]
@@ -103,13 +111,14 @@ def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
         lead=context.widen_lead,
         steps=_counted_steps(context) if context.continuous else None,
         when=tuple(when for _, _, when in present) if context.continuous else (),
+        shorter=((scores_of(context), int(context.prefetch.value)),) if context.waits_first else (),
         where=context.where,
     )
 
 
 def _counted_steps(context: Context) -> Steps:
     return Steps(
-        counter=Symbol(context.label("stepsBegun"), Scope.MEMBER),
+        counter=steps_begun(context),
         slot=SLOT,
         runs=items_begun(context),
         run=ITEM_SLOT,

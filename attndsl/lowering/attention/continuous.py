@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.expr import Const, Expr, Scope, Symbol, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     ITEM,
     ITEM_SLOT,
     KEY_STEPS,
+    KEY_TILE,
     R0,
     SLOT,
     STEPS,
@@ -23,20 +25,45 @@ from attndsl.lowering.emit.loop_scalars import (
     TILE,
     TILES,
 )
+from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
 from attndsl.tile.statements import If, Let, Statement, seq
 
 
 def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
-    """The contexts of a computation, with continuous pipelines unless the schedule says otherwise."""
+    """The contexts of a computation, with continuous pipelines unless the schedule says otherwise.
+
+    Raises:
+        IllegalScheduleValue: the schedule asks for an early wait where there can be none.
+    """
     if contexts[0].schedule.pipeline == "drained":
+        _need_no_early_wait(contexts[0].schedule.score_slots, "in a pipeline that drains")
         return contexts
     return tuple(_continuous(context) for context in contexts)
 
 
+def _need_no_early_wait(slots: str, why: str) -> None:
+    if slots == "prefetch":
+        raise IllegalScheduleValue("score_slots", slots, f'"ring" or "auto" {why}', "ring", UNKNOWN_LINE)
+
+
 def _continuous(context: Context) -> Context:
     coming = (items_begun(context) + 1) % context.ring
-    return replace(context, continuous=True, rows=context.rows.in_flight(context.ring, coming))
+    rows = context.rows.in_flight(context.ring, coming)
+    return replace(context, continuous=True, rows=rows, waits_first=_waits_first(context))
+
+
+def _waits_first(context: Context) -> bool:
+    """Whether score tiles have one slot less than the rings.
+
+    Rows that are widened come first in a step, so that scores have a lag of their own.
+    """
+    stated = context.schedule.score_slots
+    if stated == "prefetch" and context.widens:
+        raise IllegalScheduleValue("score_slots", stated, '"ring" with widened rows', "ring", UNKNOWN_LINE)
+    if stated == "auto":
+        return not context.rows.one_position and not context.widens
+    return stated == "prefetch"
 
 
 def items_begun(context: Context) -> Symbol:
@@ -99,6 +126,11 @@ def key_steps(context: Context) -> Expr:
     return KEY_STEPS if takes_tiles_again(context) else TILES
 
 
+def tile_of_step(context: Context) -> Symbol:
+    """The tile of a step, as both runs over the tiles of an item count."""
+    return KEY_TILE if takes_tiles_again(context) else TILE
+
+
 def takes_tiles_again(context: Context) -> bool:
     """Whether the tiles of an item follow each other a second time, for a selection: it needs probabilities
     with the final maximum and sum of each row."""
@@ -139,6 +171,18 @@ def has_item(context: Context) -> Expr:
 def ring_slot(context: Context) -> list[Statement]:
     """The ring slot of the running tile; a step of a continuous pipeline has it from the start."""
     return [] if context.continuous else [Let(symbol=SLOT, value=TILE % context.ring)]
+
+
+def score_slot(context: Context) -> Expr:
+    """The slot of the running tile's scores."""
+    if not context.waits_first:
+        return SLOT
+    return steps_begun(context) % context.prefetch
+
+
+def steps_begun(context: Context) -> Symbol:
+    """The steps that a core has begun."""
+    return Symbol(context.label("stepsBegun"), Scope.MEMBER)
 
 
 def item_slot(context: Context) -> Expr:

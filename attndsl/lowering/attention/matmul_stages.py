@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, maximum, minimum
-from attndsl.lowering.attention.continuous import first_time, item_has_keys
-from attndsl.lowering.attention.key_range import tile_bounds
+from attndsl.lowering.attention.continuous import first_time, item_has_keys, score_slot
+from attndsl.lowering.attention.key_range import keys_of_rows, sees_by_band, tile_bounds
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS
@@ -36,6 +36,7 @@ _DEPTH_FRACTALS, _COLUMN_FRACTALS = Symbol("depthFractals"), Symbol("columnFract
 _ROW_GROUP, _DEPTH_GROUP = Symbol("rowGroup"), Symbol("depthGroup")
 _PADDED_ROWS = ROW_FRACTALS * FRACTAL_SIZE
 _BAND, _ROWS, _ROW_GROUPS = Symbol("band"), Symbol("bandRows"), Symbol("bandFractals")
+_BAND_KEYS = Symbol("bandKeys")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +201,8 @@ def score_tile(context: Context) -> Stage:
     """``scores = query . keys^T`` of one tile, to its ring slot."""
     where, b = context.keys.where, cube_buffers(context)
     size, base_n, cols = context.tile_keys, context.base_n, Symbol("cols")
-    target = score_ring(context)
-    place = SLOT * context.rows.rows_per_task(context) * size
+    target = scores_of(context)
+    place = score_slot(context) * context.rows.rows_per_task(context) * size
     if _bands(context) > 1:
         block: Statement = _banded_scores(context, cols, target, place)
     else:
@@ -236,6 +237,24 @@ def score_tile(context: Context) -> Stage:
     body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, scores))
     return Stage(
         name=context.label("ScoreTile"), part=context.suffix, core=Core.AIC, doc=doc, body=body, where=where
+    )
+
+
+def scores_of(context: Context) -> GlobalTensor:
+    """The ring of score tiles, one slot shorter than the others where the cube waits first."""
+    return score_ring(context, slots=context.prefetch if context.waits_first else None)
+
+
+def await_probabilities(context: Context) -> Stage:
+    """Waits for a tile's probabilities: its scores were read then, and their slot takes new ones."""
+    return Stage(
+        name=context.label("AwaitProbabilities"),
+        part=context.suffix,
+        core=Core.AIC,
+        doc="Waits for the probabilities of a tile: its scores are read, new ones may take their slot.",
+        body=seq(),
+        awaits=(prob_ring(context),),
+        where=context.where,
     )
 
 
@@ -311,7 +330,16 @@ def _over_bands(context: Context, body: Statement) -> Statement:
     size = context.rows_per_band
     rows = Let(symbol=_ROWS, value=minimum(size, TASK_ROWS - _BAND))
     groups = Let(symbol=_ROW_GROUPS, value=ceil_div(_ROWS, FRACTAL_SIZE))
-    return For(var=_BAND, end=TASK_ROWS, step=size, body=seq(rows, groups, body), runs=True)
+    begin: list[Statement] = [rows, groups]
+    if sees_by_band(context):
+        seen = keys_of_rows(context, KEYS, _BAND, _BAND + _ROWS - 1)
+        begin.append(Let(symbol=_BAND_KEYS, value=seen, where=context.keys.where))
+    return For(var=_BAND, end=TASK_ROWS, step=size, body=seq(*begin, body), runs=True)
+
+
+def _band_keys(context: Context) -> Expr:
+    """Keys of the tile that the running band of rows may see."""
+    return _BAND_KEYS if sees_by_band(context) else KEYS
 
 
 def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Expr) -> Statement:
@@ -338,7 +366,9 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
     )
     left = _left_operand(b.query, b.left, as_expr(0), depth, band=(_BAND // FRACTAL_SIZE, _ROW_GROUPS))
     product = Alloc(buffers=(b.product,), body=seq(multiply, store))
-    one = Alloc(buffers=(b.left,), body=seq(left, product))
+    one: Statement = Alloc(buffers=(b.left,), body=seq(left, product))
+    if sees_by_band(context):
+        one = If(condition=_N0 < _BAND_KEYS, then=seq(one))
     load = context.keys.load(context, b.key, _N0, cols, as_expr(0), width)
     return _in_l1(b.key, load, Alloc(buffers=(b.right,), body=seq(right, _over_bands(context, one))))
 
@@ -504,10 +534,10 @@ def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     over_keys = For(
         var=_K1,
         runs=True,
-        end=KEYS,
+        end=_band_keys(context),
         step=piece,
         body=seq(
-            Let(symbol=cols, value=minimum(piece, KEYS - _K1)),
+            Let(symbol=cols, value=minimum(piece, _band_keys(context) - _K1)),
             Alloc(buffers=(b.prob,), body=seq(load, over_piece)),
         ),
         where=values.where,

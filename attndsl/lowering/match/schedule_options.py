@@ -70,6 +70,9 @@ class Schedule:
             "longest": as "splits", the tasks of prompts with the last positions first, and blocks take a
             round of items in one direction and the next in the other; "auto": "longest" where later
             positions see more keys, else "splits".
+        score_slots: slots of score tiles: "ring": as many as of all rings; "prefetch": one less, and the
+            cube waits for the probabilities of a tile before it puts scores in its place; "auto": one less
+            for prompts in a continuous pipeline.
     """
 
     tile_k: int = 512
@@ -91,6 +94,7 @@ class Schedule:
     task_rows: str = "even"
     pipeline: str = "auto"
     item_order: str = "auto"
+    score_slots: str = "auto"
 
     @property
     def prefetch_distance(self) -> int:
@@ -142,7 +146,7 @@ class Legal:
         return plain and bool(self.high) and self.nearest(value) == value
 
 
-_KEYS = 64
+TILE_STEP = 64
 _WIDE = 128 * 128
 """Elements of a right operand from which its depth is halved first."""
 _STEP = 8
@@ -170,6 +174,7 @@ _LEGAL = {
     "task_rows": Legal(words=("even", "most")),
     "pipeline": Legal(words=("auto", "continuous", "drained")),
     "item_order": Legal(words=("auto", "splits", "tasks", "longest")),
+    "score_slots": Legal(words=("auto", "ring", "prefetch")),
 }
 ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
 """Options without a constant that a schedule header tells even if nobody asked for another value."""
@@ -177,9 +182,9 @@ ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cor
 
 def legal_values(device: Device) -> dict[str, Legal]:
     """What an author may state, for a device; row pitches of a score tile are repeat strides of fp32 rows."""
-    most_keys = device.architecture.max_repeat_stride * block_elements("float32") // _KEYS * _KEYS
+    most_keys = device.architecture.max_repeat_stride * block_elements("float32") // TILE_STEP * TILE_STEP
     return {
-        "tile_k": Legal(_KEYS, most_keys, _KEYS),
+        "tile_k": Legal(TILE_STEP, most_keys, TILE_STEP),
         **_LEGAL,
         "cores": Legal(1, device.aic, words=_AUTO),
     }

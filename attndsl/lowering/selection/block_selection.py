@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, minimum
 from attndsl.lowering.attention.attention_loop import FurtherUse
-from attndsl.lowering.attention.continuous import state_row, takes_one_tile_at_once
+from attndsl.lowering.attention.continuous import score_slot, state_row, takes_one_tile_at_once
 from attndsl.lowering.attention.key_range import tile_bounds
+from attndsl.lowering.attention.matmul_stages import scores_of
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
@@ -27,12 +28,10 @@ from attndsl.lowering.emit.loop_scalars import (
     R0,
     ROW_BEGIN,
     ROWS,
-    SLOT,
     TILES,
 )
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.emit.workspace_rings import score_ring
 from attndsl.lowering.rows.batch_extents import batch_count
 from attndsl.lowering.selection.block_scores import (
     SELECTION_TILES,
@@ -108,8 +107,8 @@ def _select_tile(context: Context, modifiers: Modifiers) -> Statement:
     rows_per_task = context.rows.rows_per_task(context)
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
-        offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
-        ring = score_ring(context).region(offset, chunk, KEYS, size)
+        offset = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
+        ring = scores_of(context).region(offset, chunk, KEYS, size)
         body = seq(
             *scored(context, modifiers, ring),
             *exponentials(context, b.row_max, state_row(context)),
