@@ -64,8 +64,7 @@ class Schedule:
         value_slots: slots of values in L1, or "auto": two for tasks of one band of rows.
         task_rows: "even": the host gives some tasks, or all, one band of rows where that evens out the cores,
             or where several would leave them few tiles each; "most": as many rows as ``max_rows`` allows.
-        pipeline: "continuous" from one item to the next, "drained" at the end of each item, or "auto":
-            continuous unless a selection runs over the tiles of an item again.
+        pipeline: "continuous" from one item to the next, as "auto" is, or "drained" at the end of each item.
         item_order: which items follow each other, those of one split or those of one task: "splits", "tasks";
             "longest": as "splits", the tasks of prompts with the last positions first, and blocks take a
             round of items in one direction and the next in the other; "auto": "longest" where later

@@ -259,9 +259,9 @@ def _of_other_calls(tree: Seq, barriers: Mapping[_Place, Statement]) -> dict[_Pl
         for kind, size in sizes[name].items() if len(starts) > 1 else ():
             for offset in range(size):
                 places = [(kind, start[kind] + offset) for start in starts]
-                needed = next((barriers[place] for place in places if place in barriers), None)
-                if needed is not None:
-                    found |= {place: needed for place in places if place not in barriers}
+                needed = [barriers[place] for place in places if place in barriers]
+                whole = [each for each in needed if isinstance(each, Barrier)]  # those without a condition
+                found |= dict.fromkeys(places, (whole or needed)[0]) if needed else {}
     return found
 
 
