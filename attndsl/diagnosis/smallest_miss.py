@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attndsl.base.errors import InternalError, UserError
+from attndsl.campaign.judging import judge, wanted_of
 from attndsl.campaign.results import MISS, BackendResult, Row
-from attndsl.campaign.runner import judge, wanted_of
 from attndsl.diagnosis.first_difference import RunsKernels, first_difference
 from attndsl.diagnosis.miss import Difference, SmallestMiss
 from attndsl.reference.threads import single_threaded_blas

@@ -7,7 +7,7 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.base.package_files import specs_dir
-from attndsl.campaign import records, runner, verify
+from attndsl.campaign import judging, records, verify
 from attndsl.campaign.records import CHECKED, FAILED, INEFFECTIVE, STALE, UNCHECKED, Record
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import shipped_names
@@ -59,7 +59,7 @@ def test_a_miss_is_no_check(tmp_path, monkeypatch):
     def wrong(call):
         return tuple(output + 1 for output in reference.run(call)), []
 
-    monkeypatch.setitem(runner._BACKENDS, "reference", wrong)
+    monkeypatch.setitem(judging._BACKENDS, "reference", wrong)
     found = verify(ops.relay_attention, cases=2, backends=())
     records.write(ops.relay_attention, found, tmp_path)
     states = records.features_by_backend(ops.relay_attention, tmp_path)
