@@ -212,9 +212,13 @@ class Verification:
         """In how many cases each feature occurs."""
         return dict(sorted(self._counted(lambda row: row.features).items()))
 
-    def features_effective(self) -> dict[str, int]:
-        """In how many cases each declared feature matters; 0 of those that matter in none that has them."""
-        matters = self._counted(lambda row: row.effective)
+    def features_effective(self, backend: str | None = None) -> dict[str, int]:
+        """In how many cases each declared feature matters; 0 of those that matter in none that has them.
+
+        ``backend``: only cases that passed on it count.
+        """
+        passed = {row.case for row, result in self._of(backend) if result.status == PASS} if backend else None
+        matters = self._counted(lambda row: row.effective if passed is None or row.case in passed else ())
         return {name: matters[name] for name in sorted(self._counted(lambda row: row.declared))}
 
     def _counted(self, features: Callable[[Row], Iterable[str]]) -> Counter[str]:

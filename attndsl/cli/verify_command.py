@@ -175,7 +175,7 @@ def verify(
             if not status.shown and len(result.rows) > 0:
                 tell(_in_one_line(result))
             if record and not only:
-                path = records.write(operator, result)
+                path = records.write(operator, result, made.values())
                 click.echo(f"recorded in {path}", err=True)
     if as_json:
         answer(
