@@ -128,6 +128,16 @@ def test_committed_records_hold(name):
     assert states <= {CHECKED, INEFFECTIVE, UNCHECKED} and CHECKED in states
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", shipped_names())
+def test_all_tile_programs_of_committed_records_are_those_of_today(name):
+    operator, programs = load(name), records.read(name).backends["tile"]["programs"]
+    changed = [
+        each for each, digest in programs.items() if record_keys.program_digest(operator, each) != digest
+    ]
+    assert programs and not changed
+
+
 def test_sources_are_read_once_a_process(monkeypatch):
     """``attndsl list`` asks for the digest once a feature and must not read all sources each time."""
     read = []
