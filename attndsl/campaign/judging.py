@@ -14,6 +14,7 @@ import numpy as np
 from attndsl.api.backends import BACKENDS, run_checked
 from attndsl.base.disk_cache import CacheNotWritable
 from attndsl.base.errors import InternalError, UserError
+from attndsl.base.provenance import noted
 from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, BackendResult, Row
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator.errors import CompilerMissing, EmulatorNotCompiled, WrongCompiler
@@ -45,6 +46,9 @@ from attndsl.verify.space import argument_roles
 from attndsl.verify.space.values import PROBE, SATURATED
 
 Execute = Callable[[Launch], Report]
+ENGINES = {"reference": "reference in float32", "tile": "tile interpreter", "emulator": "emulator"}
+"""By backend, what alone may compute its results (:mod:`attndsl.base.provenance`)."""
+_ORACLE = "reference in float64"
 _OF_NO_CASE = (InternalError, CompilerMissing, WrongCompiler, CacheNotWritable, EmulatorNotCompiled)
 """What says nothing about a case, and would come again with each: the installation or attndsl is broken."""
 
@@ -95,7 +99,20 @@ def wanted_of(case: Case, call: Call, level: Level | None = LEVELS[0]) -> Wanted
 
     ``call``: the case's; ``level``: see :func:`attndsl.campaign.runner.verify`.
     """
-    return Wanted(golden(call), benchmark.run(call), _level(case, call, level), _reach(case, call))
+    return Wanted(oracle(call), benchmark.run(call), _level(case, call, level), _reach(case, call))
+
+
+def oracle(call: Call) -> Golden:
+    """The golden results of a call, computed in float64.
+
+    Raises:
+        InternalError: they are not.
+    """
+    with noted() as engines:
+        found = golden(call)
+    if _ORACLE not in engines:
+        raise InternalError(f"golden results are computed by {_spoken(engines)}")
+    return found
 
 
 def _level(case: Case, call: Call, level: Level | None) -> Level | None:
@@ -155,7 +172,8 @@ def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = No
     started = time.monotonic()
     own = with_own_arrays(call)
     try:
-        outputs, findings = _run(own, backend, execute)
+        with noted() as engines:
+            outputs, findings = _run(own, backend, execute)
     except _OF_NO_CASE:
         raise
     except NotLowered as gap:
@@ -170,7 +188,7 @@ def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = No
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})"
         return _failed(backend, started, text)
-    problems = [*findings, *_arguments_after(call, own, wanted.golden)]
+    problems = [*findings, *_of_others(backend, engines), *_arguments_after(call, own, wanted.golden)]
     found: list[Comparison] = []
     if len(outputs) != len(wanted.golden.results):
         problems.append(f"{len(outputs)} results instead of {len(wanted.golden.results)}")
@@ -189,6 +207,17 @@ def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = No
         message="; ".join(problems),
         notes=tuple(each.note for each in found if each.note),
     )
+
+
+def _of_others(backend: str, engines: list[str]) -> list[str]:
+    """Whether anyone else had a part in the results of a backend, or it had none: they would say nothing."""
+    if engines == [ENGINES[backend]]:
+        return []
+    return [f"these are no results of the {backend} backend: {_spoken(engines)} ran"]
+
+
+def _spoken(engines: list[str]) -> str:
+    return " and ".join(f"the {each}" for each in engines) or "nothing"
 
 
 def _compared(call: Call, actual: Array, want: Result, base: Array | None, wanted: Wanted) -> Comparison:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl.base.errors import InternalError
+from attndsl.base.provenance import note
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
@@ -53,6 +54,7 @@ def interpret(
         InternalError: the cores wait for each other for ever, a loop breaks what it declares, or an operand
             is beyond a limit of its instruction.
     """
+    note("tile interpreter")
     launch.workspace.fill(0xFF)
     memory = {name: _flat(value) for name, value in launch.arguments.items() if value is not None}
     lists = {name: value for name, value in launch.arguments.items() if isinstance(value, tuple)}

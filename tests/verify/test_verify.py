@@ -33,10 +33,12 @@ from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream
 from attndsl.verify.data.integers import Integers
+from attndsl.verify.judge import golden as golden_module
 from attndsl.verify.judge.compare import LEVELS
 from attndsl.verify.judge.golden import Golden, Result
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import FILL, RECIPROCAL_ROOT, WORKLOAD
+from tests.support.disguise import posing_as
 
 operator = ops.incre_flash_attention
 compiler = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="needs a compiler")
@@ -69,7 +71,7 @@ def probe(stream):
 
 
 def replaced(monkeypatch, backend, function):
-    monkeypatch.setitem(judging._BACKENDS, backend, function)
+    monkeypatch.setitem(judging._BACKENDS, backend, posing_as(backend, function))
 
 
 def altered(change):
@@ -109,6 +111,46 @@ def test_the_reference_agrees_with_float64_for_every_operator(name):
     found = verify(getattr(ops, name), cases=6, backends=())
     assert [(row.case, row.results[0].message) for row in found.misses] == []
     assert found.counts("reference") == {PASS: 6}
+
+
+@pytest.mark.parametrize(
+    ("backend", "who", "told"),
+    [
+        ("tile", "reference", "reference in float32 ran"),
+        ("reference", "tile", "tile interpreter ran"),
+        ("tile", "oracle", "reference in float64 ran"),
+        ("tile", "nobody", "nothing ran"),
+        ("tile", "both", "tile interpreter and the reference in float32 ran"),
+    ],
+)
+def test_results_of_another_backend_or_the_oracle_are_no_results(stream, monkeypatch, backend, who, told):
+    """Right numbers all the same: only who computed them tells them apart."""
+    case = next(each for each in drawn(stream, 40) if lowers(each))
+    call = case.call()
+    wanted = judging.wanted_of(case, call)
+    own = {name: judging._BACKENDS[name] for name in ("reference", "tile")}
+    told_before = own["reference"](case.call())
+
+    def both(call):
+        return own["tile"](call)[0], own["reference"](call)[1]
+
+    runs = {
+        **own,
+        "oracle": lambda call: (reference.run(call, precision="float64"), ()),
+        "nobody": lambda call: told_before,
+        "both": both,
+    }
+    assert judging.judge(call, backend, wanted).status == PASS
+    monkeypatch.setitem(judging._BACKENDS, backend, runs[who])
+    found = judging.judge(call, backend, wanted)
+    assert found.status == MISS and f"no results of the {backend} backend" in found.message
+    assert told in found.message
+
+
+def test_an_oracle_in_float32_is_no_oracle(probe, monkeypatch):
+    monkeypatch.setattr(golden_module, "_FLOAT64", np.dtype(np.float32))
+    with pytest.raises(InternalError, match="golden results are computed by the reference in float32"):
+        judging.wanted_of(probe, probe.call())
 
 
 def test_integer_queries_are_pooled_by_the_dtype_of_their_results():
