@@ -226,10 +226,9 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
         return compare_indices(actual, want.values, want.importance)
     assert base is not None
     sizes = want.row_sizes if wanted.reach > 1 else want.sizes
-    keys = max(call.extents.get("T", 1), call.extents.get("U", 0) if "G" in call.extents else 0)
     if want.unrounded is not None and want.step is not None and sizes is not None:
         step = want.step * sizes
-        bound = tolerance(benchmark.io_dtype(call).name, keys, dequantized=_dequantized(call))
+        bound = tolerance(benchmark.io_dtype(call).name, _keys(call), dequantized=_dequantized(call))
         bound = extended(bound, _largest_before_rounding(base, want.unrounded, step), wanted.reach)
         return compare_quantized(
             actual,
@@ -240,20 +239,28 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
             one_off=_dequantized(call),
             slack=want.slack,
         )
-    precision = benchmark.precision(call, want.name)
-    bound = tolerance(precision, keys, dequantized=_dequantized(call))
     return compare(
         actual,
         want.values,
         base,
-        bound=bound,
+        bound=bound_of(call, want.name),
         level=wanted.level,
         empty=want.exact,
         reach=wanted.reach,
         slack=want.slack,
         sizes=sizes,
-        precision=precision,
+        precision=benchmark.precision(call, want.name),
     )
+
+
+def bound_of(call: Call, result: str) -> float:
+    """How far elements of a result may be off, in units of their size, as :func:`compare` takes it."""
+    return tolerance(benchmark.precision(call, result), _keys(call), dequantized=_dequantized(call))
+
+
+def _keys(call: Call) -> int:
+    """The keys that a row may have: of a batch row, or of a group that shares them."""
+    return max(call.extents.get("T", 1), call.extents.get("U", 0) if "G" in call.extents else 0)
 
 
 def _largest_before_rounding(values: Array, golden: Array, step: Array) -> float:
