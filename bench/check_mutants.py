@@ -41,6 +41,8 @@ _NO_TESTS_OF_SOURCES = ("test_cases_lower", "test_campaign_jobs", "test_records"
 BUDGET = 45.0
 """Seconds of tests, as measured alone, that a mutant runs at most."""
 _HANGS = 240.0
+_NOT_COLLECTED = 2
+"""The exit code of pytest where a file of tests cannot be imported."""
 KILLED, SURVIVED, NOT_LOADED = "killed", "survived", "not loaded"
 
 
@@ -79,10 +81,10 @@ class Outcome:
     seconds: float
 
 
-def sources() -> list[str]:
+def sources(of: Sequence[str] = SOURCES) -> list[str]:
     """The files that are changed."""
     found: list[Path] = []
-    for each in SOURCES:
+    for each in of:
         path = ROOT / each
         found += ROOT.glob(each) if "*" in each else path.rglob("*.py") if path.is_dir() else [path]
     return sorted(str(path.relative_to(ROOT)) for path in found)
@@ -211,8 +213,6 @@ def tried(mutant: PythonMutant, tests: Sequence[str], seconds: Mapping[str, floa
             "ATTNDSL_MUTATED_TEXT": str(text),
             "ATTNDSL_STORE_PROGRAMS": "0",
         }
-        if not _loads(mutant, environment):
-            return Outcome(NOT_LOADED, "", len(tests), time.monotonic() - started)
         (Path(folder) / "tests.txt").write_text("\n".join(chosen))
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
         command += ["--tb=no", "-rfE", f"@{folder}/tests.txt"]
@@ -222,6 +222,8 @@ def tried(mutant: PythonMutant, tests: Sequence[str], seconds: Mapping[str, floa
             )
         except subprocess.TimeoutExpired:
             return Outcome(KILLED, "it does not end", len(tests), time.monotonic() - started)
+        if done.returncode == _NOT_COLLECTED and not _loads(mutant, environment):
+            return Outcome(NOT_LOADED, "", len(tests), time.monotonic() - started)
     told = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
     status = SURVIVED if done.returncode == 0 else KILLED
     by = told[1] if told else "" if status == SURVIVED else f"exit code {done.returncode}"
@@ -294,12 +296,13 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", default=[], metavar="ID")
+    parser.add_argument("--sources", nargs="*", default=SOURCES, metavar="PATH")
     parser.add_argument("--tests", nargs="*", default=TESTS, metavar="PATH")
     parser.add_argument("--journal", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     started = time.monotonic()
-    every = [mutant for file in sources() for mutant in mutants_of(ROOT, file)]
+    every = [mutant for file in sources(options.sources) for mutant in mutants_of(ROOT, file)]
     chosen = drawn(every, options.seed)
     if options.only:
         chosen = iter([mutant for mutant in every if mutant.name in options.only])

@@ -1,7 +1,7 @@
 """A plugin of pytest: which lines of given files each test executes, with those of the fixtures that it uses.
 
-``pytest -p reached_lines`` with ``REACHED_FILES`` (paths, one a line) and ``REACHED_OUT``, the file that gets
-a JSON object: by test its seconds, its lines by file, and the specs whose operators it binds or reads. Jobs of
+``pytest -p reached_lines`` with ``REACHED_FILES`` (paths, one a line) and ``REACHED_OUT``, a file that gets a
+JSON object: by test its seconds, its lines by file, and the specs whose operators it binds or reads. Jobs of
 a campaign run as threads of this process, so that their lines count.
 """
 

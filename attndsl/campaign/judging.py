@@ -25,6 +25,7 @@ from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import TargetLimitError
+from attndsl.tile_interpreter.run_facts import counted_runs
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, features_of, work_of
@@ -172,7 +173,7 @@ def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = No
     started = time.monotonic()
     own = with_own_arrays(call)
     try:
-        with noted() as engines:
+        with noted() as engines, counted_runs() as runs:
             outputs, findings = _run(own, backend, execute)
     except _OF_NO_CASE:
         raise
@@ -206,6 +207,7 @@ def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = No
         seconds=time.monotonic() - started,
         message="; ".join(problems),
         notes=tuple(each.note for each in found if each.note),
+        facts=runs[0] if runs else None,
     )
 
 

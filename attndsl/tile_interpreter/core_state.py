@@ -14,7 +14,7 @@ from attndsl.expr import Const, Expr, ExprLike
 from attndsl.expr.compiled_evaluation import evaluator
 from attndsl.expr.nodes import global_key
 from attndsl.target import Architecture, Core
-from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
+from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import (
     BLOCK_MODE,
@@ -28,6 +28,7 @@ from attndsl.tile.statements import (
     SetCrossFlag,
 )
 from attndsl.tile_interpreter.operand_limits import OperandLimits
+from attndsl.tile_interpreter.run_facts import RingWrites
 
 Array = npt.NDArray[Any]
 WORKSPACE = "workspace"
@@ -57,6 +58,7 @@ class Device:
 
     def __post_init__(self) -> None:
         self._wide: dict[int, Array] = {}
+        self.ring_writes = RingWrites()
         self.limits, self.vectors = OperandLimits(self.architecture), self.architecture.aiv_per_aic
 
     def workspace_part(self, workspace: Array, start: int, dtype: str) -> Array:
@@ -181,6 +183,11 @@ class CoreState:
             self._slots[buffer] = self._slots.get(buffer, 0) + 1
             if buffer.slots > 1:
                 self._current.pop(buffer, None)
+
+    def note_ring(self, region: GlobalRegion) -> None:
+        """A tile is about to be written to a ring of the block."""
+        place = int(self.value(region.offset))
+        self._device.ring_writes.add(region.tensor.name, self.block, place, self.scalars)
 
     def tensor(self, tensor: GlobalTensor) -> Array:
         """A global tensor; of a workspace tensor the part that starts at its offset."""

@@ -26,6 +26,7 @@ from attndsl.tile.entry_size import sizes_of
 from attndsl.tile.scalars import step_counters
 from attndsl.tile_interpreter.core_state import WORKSPACE, CoreState, Device, Watcher
 from attndsl.tile_interpreter.disjoint_check import DisjointCheck
+from attndsl.tile_interpreter.run_facts import count_run
 from attndsl.tile_interpreter.steps import pausing
 
 Array = npt.NDArray[Any]
@@ -105,6 +106,7 @@ def interpret(
             waiting = [core for core in waiting if next(core, "done") != "done"]
             if waiting and device.moves == before:
                 raise InternalError("the cores of the tile program wait for each other for ever")
+    count_run(device.ring_writes)
 
 
 def _flat(value: Array | tuple[Array, ...]) -> Any:

@@ -465,7 +465,7 @@ def test_a_report(report):
     assert sum(data["backends"]["tile"]["counts"].values()) == 8
     assert data["excluded"] == ["dequant_scale1", "quant_scale1", "dequant_scale2"]
     cases = data["distribution"]
-    assert cases["cases"] == 8 and sum(cases["key tiles of the longest row"].values()) == 8
+    assert cases["cases"] == 8 and sum(cases["key tiles of an item"].values()) == 8
     assert cases["features"]["dtype float16"] + cases["features"]["dtype bfloat16"] == 8
     text = io.StringIO()
     found.print(Console(file=text))
