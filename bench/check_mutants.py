@@ -224,7 +224,7 @@ def tried(mutant: PythonMutant, tests: Sequence[str], seconds: Mapping[str, floa
             return Outcome(KILLED, "it does not end", len(tests), time.monotonic() - started)
         if done.returncode == _NOT_COLLECTED and not _loads(mutant, environment):
             return Outcome(NOT_LOADED, "", len(tests), time.monotonic() - started)
-    told = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    told = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, re.MULTILINE)
     status = SURVIVED if done.returncode == 0 else KILLED
     by = told[1] if told else "" if status == SURVIVED else f"exit code {done.returncode}"
     return Outcome(status, by, len(tests), time.monotonic() - started)

@@ -230,14 +230,16 @@ _SKIPPED = (ast.Raise, ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Assert, as
 
 
 def mutants_of(root: Path, file: str) -> Iterator[PythonMutant]:
-    """All mutants of a source."""
-    source = _Source((root / file).read_text())
+    """All mutants of a source, none twice."""
+    source, seen = _Source((root / file).read_text()), set[tuple[int, int, str]]()
     for node, statement, names in _places(source.tree):
+        lines = (statement.lineno, max(statement.lineno, _last_line(statement)))
         for kind, rule in CLASSES.items():
-            for start, end, after in rule(source, node):
-                line = source.text.count("\n", 0, start) + 1
-                lines = (statement.lineno, max(statement.lineno, _last_line(statement)))
-                yield PythonMutant(file, kind, start, end, after, line, lines, names)
+            for place in rule(source, node):
+                if place not in seen:
+                    seen.add(place)
+                    line = source.text.count("\n", 0, place[0]) + 1
+                    yield PythonMutant(file, kind, *place, line, lines, names)
 
 
 def _last_line(statement: ast.stmt) -> int:
