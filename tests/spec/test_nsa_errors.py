@@ -39,6 +39,14 @@ def test_limits_of_the_target_bind_kernels_alone():
     assert nsa(**heads)[0].shape == (5, 6, 16)
     with pytest.raises(ValueError, match="query heads a key/value head divide 128"):
         nsa(**heads, backend="tile")
+    alone = {"query": t(5, 3, 32), "key": t(13, 3, 32), "value": t(13, 3, 16), "head_num": 3}
+    nsa.bind(**call(**alone)).check_target()  # three heads, each with keys of its own
+
+
+def test_a_scale_is_a_number():
+    for scale in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="scale_value"):
+            nsa(**call(scale_value=scale))
 
 
 def test_the_document_s_order_of_positional_arguments():
