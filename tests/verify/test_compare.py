@@ -343,7 +343,7 @@ def test_errors_of_float32_sums_are_judged_by_the_size_of_the_sums():
 
 
 def test_a_comparison_with_problems_is_not_ok(result):
-    golden, base = result
+    _, base = result
     wrong = base.copy()
     wrong[0, 0] += 4
     assert judged(base, result, bound=2**-7).ok and not judged(wrong, result, bound=2**-7).ok
