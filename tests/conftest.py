@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,29 @@ from hypothesis import settings
 
 # Tests change the compiler while it runs; nothing that such a compiler makes may be stored or found.
 os.environ["ATTNDSL_STORE_PROGRAMS"] = "0"
+
+# Tests start Python many hundred times. Where the environment keeps no bytecode it is kept apart from the
+# sources: without any, to compile the package is most of what a command does.
+if sys.dont_write_bytecode:
+    kept = Path(__file__).parents[1] / ".pytest_cache" / "bytecode"
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(kept)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+
+# What is kept for other tests is no garbage: to search it was a twentieth of the time.
+gc.set_threshold(50_000, 20, 20)
+
+_DRAWN = ("tests/verify/", "tests/compiler/test_tiling_proofs.py")
+"""What asks for drawn cases is one piece of work: whoever has it draws the cases once."""
+_DRAWN_SCOPE = "drawn cases"
+_LONG_SCOPES = (
+    _DRAWN_SCOPE,
+    "tests/test_variants.py",
+    "tests/cli/test_cli.py",
+    "tests/tuning/test_search.py",
+    "tests/test_generated.py",
+)
+"""What takes longest, for a first run, which knows of no other one."""
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -40,6 +66,25 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Stopwatch(config))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files go to workers as they are, but for those that share drawn cases."""
+    if config.option.dist != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _scope(nodeid)
+
+    return Scheduling(config, log)
+
+
+def _scope(nodeid: str) -> str:
+    file = nodeid.split("::", 1)[0]
+    return _DRAWN_SCOPE if file.startswith(_DRAWN) else file
+
+
 class _Stopwatch:
     """Keeps how long each test took: the next run on several workers begins with the longest files."""
 
@@ -60,14 +105,16 @@ class _Stopwatch:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On a worker the files whose tests took longest come first; nobody is left alone with one at the end."""
-    cache = getattr(config, "cache", None)
-    if not hasattr(config, "workerinput") or cache is None:
+    gc.freeze()
+    if not hasattr(config, "workerinput"):
         return
-    known = cache.get(_Stopwatch.KEPT, {})
-    of_file: dict[Path, float] = {}
+    cache = getattr(config, "cache", None)
+    known = {} if cache is None else cache.get(_Stopwatch.KEPT, {})
+    seconds: dict[str, float] = dict.fromkeys(_LONG_SCOPES, 1e-6)  # a first run knows no more of them
     for item in items:
-        of_file[item.path] = of_file.get(item.path, 0.0) + known.get(item.nodeid, 0.0)
-    items.sort(key=lambda item: -of_file[item.path])
+        scope = _scope(item.nodeid)
+        seconds[scope] = seconds.get(scope, 0.0) + known.get(item.nodeid, 0.0)
+    items.sort(key=lambda item: -seconds[_scope(item.nodeid)])
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

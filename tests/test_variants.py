@@ -203,6 +203,38 @@ def ring_step() -> tuple[dict[str, Array], tuple[Array, ...]]:
     return {**call, **earlier, "length": lengths, "behind": behind}, (out, whole)
 
 
+def block_sparse() -> tuple[dict[str, Array], tuple[Array, ...]]:
+    """The first batch row sees the second block of keys in one head alone; some rows see no key."""
+    call, blocks = prompts(), np.zeros((B, N, 2, 2), bool)
+    blocks[0, 1, 1, 1] = blocks[0, :3, 1, 0] = blocks[1, 2, 0, 0] = True
+    seen = np.repeat(np.repeat(blocks, 64, axis=2), 64, axis=3)[:, :, :S, :S]
+    out, _ = attention(*call.values(), lambda s, b, n: hidden(s * 0.125, seen[b, n] & (KEY <= ROW)))
+    return {**call, "blocks": blocks}, (out,)
+
+
+def nsa_selection() -> tuple[dict[str, Array], tuple[Array, ...]]:
+    counts, lengths, size = [5, 40], [300, 75], 64
+    query, key, value = halves(45, N, D), halves(375, K, D), halves(375, K, 48)
+    lists = _RNG.integers(-1, 5, (45, K, 3)).astype(np.int32)
+    lists[::4, :, 2] = lists[::4, :, 0]
+    parts = []
+    for b, rows in enumerate(np.split(query, counts[:1])):
+        own = slice(*np.cumsum([0, *lengths])[b : b + 2])
+        names = np.split(lists, counts[:1])[b]
+        i, j = places(counts[b], lengths[b])
+        one = [each[own].swapaxes(0, 1)[None] for each in (key, value)]
+
+        def scores(s: Array, _: int, n: int, names: Array = names, i: Array = i, j: Array = j) -> Array:
+            named = (names[:, n // (N // K), :, None] == j[0] // size).any(axis=1)
+            return hidden(s * 0.125, named & (j <= i + j.shape[1] - i.shape[0]))
+
+        parts.append(attention(rows.swapaxes(0, 1)[None], *one, scores))
+    out, lse = (np.concatenate([part[which][0] for part in parts], axis=1) for which in (0, 1))
+    ends = {"query_ends": np.cumsum(counts).tolist(), "key_ends": np.cumsum(lengths).tolist()}
+    call = {"query": query, "key": key, "value": value, "topk_indices": lists, **ends}
+    return call, (out.swapaxes(0, 1), lse.swapaxes(0, 1))
+
+
 def differential() -> tuple[dict[str, Array], tuple[Array, ...]]:
     first, second, value = prompts(), prompts(), halves(B, K, S, 48)
 
@@ -217,7 +249,7 @@ ORACLES = {
     each.__name__: each
     for each in (
         gqa_prefill_lse, gemma2, alibi, sinks, sigmoid, documents, prefix_lm, chunked_prefill, tree_decode,
-        mla_decode, cascade, ring_step, differential,
+        mla_decode, cascade, ring_step, differential, block_sparse, nsa_selection,
     )
 }  # fmt: skip
 

@@ -318,7 +318,7 @@ def _folders(root: Path) -> Iterator[Path]:
             yield path
 
 
-GROUPS = frozenset({"answers", "folders", "generated", "projects", "programs"})
+GROUPS = frozenset({"answers", "cases", "folders", "generated", "projects", "programs"})
 """Folders of the cache whose folders are the entries."""
 
 

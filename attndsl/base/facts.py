@@ -23,7 +23,7 @@ def kept(find: Callable[[_Owner], _Fact]) -> Callable[[_Owner], _Fact]:
     @wraps(find)
     def fact(owner: _Owner) -> _Fact:
         try:
-            known: _Fact = getattr(owner, FACTS)[name]
+            known: _Fact = owner._facts[name]  # type: ignore[attr-defined] # FACTS; asked very often
             return known
         except (AttributeError, KeyError):
             pass

@@ -29,6 +29,7 @@ from attndsl.tile_interpreter.run_facts import counted_runs
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, features_of, work_of
+from attndsl.verify.cases.stored_cases import stored_effects
 from attndsl.verify.judge import benchmark
 from attndsl.verify.judge.compare import (
     LEVELS,
@@ -85,7 +86,7 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         layout=" ".join(dict.fromkeys(key for key in call.layouts.values() if key)),
         features=features_of(case, call),
         declared=tuple(sorted(declared)),
-        effective=tuple(sorted(effective_features(call, declared))),
+        effective=tuple(sorted(_effective(case, call, declared))),
         dtype=call.dtype,
         computes_in=benchmark.io_dtype(call).name,
         padded_head_size=call.operator.device.architecture.whole_fractals(extents.get("D", 1)),
@@ -93,6 +94,14 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         work=work_of(case.space, call),
         results=results,
     )
+
+
+def _effective(case: Case, call: Call, declared: set[str]) -> frozenset[str]:
+    """Those of the features of a case that matter in it."""
+    integers = [(name, str(array.dtype), array.tolist()) for name, array in sorted(case.integers.items())]
+    values = [(name, str(value)) for name, value in sorted(case.assignment.items())]
+    told = (case.space.operator.name, case.seed, case.number, case.attempt, values, integers)
+    return stored_effects(case.operator, told, lambda: effective_features(call, declared))
 
 
 def wanted_of(case: Case, call: Call, level: Level | None = LEVELS[0]) -> Wanted:

@@ -24,7 +24,7 @@ from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import device as device_named
 from attndsl.verify.cases.case import Case
-from attndsl.verify.cases.cases import Stream, WantedKernel, spaces
+from attndsl.verify.cases.cases import Stream, WantedKernel, spaces, stream_of
 from attndsl.verify.cases.changed_case import with_changes
 from attndsl.verify.judge.compare import LEVELS, Level
 from attndsl.verify.space.space import CaseSpace
@@ -83,7 +83,7 @@ def verify(
         raise CannotTravel(operator.name)
     started = time.monotonic()
     chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
-    stream = Stream(operator, seed, kernels=kernels)
+    stream = stream_of(operator, seed, tuple(kernels))
     wanted = frozenset(only)
     count = max(wanted) + 1 if wanted else cases
     total = len(wanted) or cases

@@ -154,6 +154,12 @@ feature_option = click.option(
 device_option = click.option(
     "--device", metavar="NAME", help="the device, such as atlas-a3; default: the target of the spec"
 )
+cann_option = click.option(
+    "--cann",
+    type=Place(file=False),
+    metavar="DIR",
+    help="compile kernels against AscendC's own headers, of the CANN or the checkout of asc-devkit in DIR",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="print one JSON document")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from attndsl.cli.command_frame import FAILED, answer
-from attndsl.cli.command_options import command, device_option, json_option
+from attndsl.cli.command_options import cann_option, command, device_option, json_option
 from attndsl.cli.command_values import Decimal, Place
 
 
@@ -16,6 +16,7 @@ from attndsl.cli.command_values import Decimal, Place
     "emulate",
     "emulate main.cpp --source kernel.cpp -I include",
     "emulate direct/main.cpp --source direct/NAME_custom_direct.cpp -- 64 128",
+    "emulate main.cpp --source kernel.cpp --cann /usr/local/Ascend/ascend-toolkit/latest",
     ignore_unknown_options=True,
 )
 @click.argument("file", type=Place())
@@ -23,6 +24,7 @@ from attndsl.cli.command_values import Decimal, Place
 @click.option("-D", "defines", multiple=True, metavar="NAME=VALUE", help="preprocessor definition")
 @click.option("-I", "include_dirs", multiple=True, metavar="DIR", help="folder of headers")
 @click.option("--source", "sources", multiple=True, metavar="FILE", help="further source file")
+@cann_option
 @click.option("--auto-sync", default="on", show_default=True, type=click.Choice(["on", "off"]))
 @click.option("--timeout", default=300.0, show_default=True, type=Decimal(0.1, 1e7), metavar="SECONDS")
 @click.option("--memory", default=16.0, show_default=True, type=Decimal(0.5, 1 << 20), metavar="GIB")
@@ -36,6 +38,7 @@ def emulate(
     defines: tuple[str, ...],
     include_dirs: tuple[str, ...],
     sources: tuple[str, ...],
+    cann: Path | None,
     auto_sync: str,
     timeout: float,
     memory: float,
@@ -48,11 +51,15 @@ def emulate(
 
     ARGS are the program's own, behind -- when one of ours has the same name. It runs in the current folder.
     """
+    from attndsl.emulator import VendorHeaders
     from attndsl.emulator.program import FOREIGN, build_program
     from attndsl.target import device as device_named
 
     chosen = None if device is None else device_named(device)
-    program = build_program(file, sources=sources, include_dirs=include_dirs, defines=defines)
+    headers = None if cann is None else VendorHeaders.at(cann)
+    program = build_program(
+        file, sources=sources, include_dirs=include_dirs, defines=defines, headers=headers
+    )
     result = program.run(
         args,
         knobs=replace(FOREIGN, auto_sync=auto_sync == "on", clean_at_end=auto_sync == "on", timing=timing),

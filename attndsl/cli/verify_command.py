@@ -14,6 +14,7 @@ from attndsl.cli.command_frame import FAILED, answer
 from attndsl.cli.command_options import (
     StatusLine,
     campaign_options,
+    cann_option,
     command,
     console,
     device_option,
@@ -41,6 +42,7 @@ DEFAULT_CASES = 48
     "verify incre_flash_attention",
     "verify my_attention.py --backend tile --cases 200 --seed 7",
     "verify relay_attention --project generated/relay_attention",
+    "verify relay_attention --cann /usr/local/Ascend/ascend-toolkit/latest",
 )
 @operator_names
 @click.option(
@@ -83,6 +85,7 @@ DEFAULT_CASES = 48
     metavar="DIR",
     help="run the kernels and the tiling of the project in DIR, as they are there, over cases for them",
 )
+@cann_option
 @click.option("--record", is_flag=True, help="write what was checked to attndsl/campaign/recorded")
 @campaign_options("cases")
 @loudness_options
@@ -99,6 +102,7 @@ def verify(
     device: str | None,
     coverage: bool,
     project: Path | None,
+    cann: Path | None,
     record: bool,
     scheduler: str | None,
     journal: Path | None,
@@ -113,34 +117,44 @@ def verify(
     from attndsl.campaign import verify as verify_operator
     from attndsl.campaign.cluster import Cluster
     from attndsl.diagnosis.smallest_miss import TRIES, smallest_miss
+    from attndsl.emulator import VendorHeaders
     from attndsl.execute.coverage import Coverage
+    from attndsl.execute.second_face import SecondFace
     from attndsl.execute.user_project import UserProject
 
-    chosen = backends or (("emulator",) if coverage or project else ("tile", "emulator"))
+    chosen = backends or (("emulator",) if coverage or project or cann else ("tile", "emulator"))
     _check_numbers(cases, only)
     stated = _stated(changes, only, record)
     if record and device:
         raise click.UsageError("--record keeps what was checked for the targets of the specs, not --device")
-    if (coverage or project) and "emulator" not in chosen:
-        option = "--coverage" if coverage else "--project"
+    if (coverage or project or cann) and "emulator" not in chosen:
+        option = "--coverage" if coverage else "--project" if project else "--cann"
         raise click.UsageError(f"{option} speaks of what the emulator runs; add --backend emulator")
     if project:
         _check_for_project(names, record)
-    if (scheduler or journal) and (coverage or project):
+    if cann and (coverage or project or record):
+        raise click.UsageError(
+            "--cann compares generated kernels on two faces, without --coverage, --project, --record"
+        )
+    if (scheduler or journal) and (coverage or project or cann):
         option = "--scheduler" if scheduler else "--journal"
-        raise click.UsageError(f"{option} cannot be joined with --coverage or --project: they run here alone")
+        raise click.UsageError(
+            f"{option} cannot be joined with --coverage, --project or --cann: they run here alone"
+        )
     if "emulator" in chosen:
         from attndsl.base.disk_cache import cache_dir
         from attndsl.emulator.toolchain import require_compiler
 
         require_compiler()
         cache_dir()
+    headers = VendorHeaders.at(cann) if cann else None
     results, gaps = [], []
     status = StatusLine(wanted=not as_json)
     for operator in operators(names, device):
         seen = Coverage() if coverage else None
         edited = UserProject.at(project, operator, seen) if project else None
-        runs = edited or seen
+        face = SecondFace(headers) if headers else None
+        runs = edited or seen or face
         made: dict[int, Case] = {}
         try:
             result = verify_operator(
@@ -156,7 +170,7 @@ def verify(
                 kernels=edited.kernels() if edited else (),
                 jobs=Cluster(scheduler) if scheduler else None,
                 journal=journal,
-                options=_options(operator, project, changes),
+                options=_options(operator, project, cann, changes),
             )
         except NotGenerated as gap:
             if names:
@@ -178,7 +192,7 @@ def verify(
                     progress=partial(_shrinking, status, row.case),
                 )
                 status.clear()
-            results.append((result, seen, smallest))
+            results.append((result, seen or face, smallest))
             if not status.shown and len(result.rows) > 0:
                 tell(_in_one_line(result))
             if record and not only:
@@ -191,27 +205,28 @@ def verify(
                 {
                     **result.to_json(),
                     "smallest_miss": smallest and smallest.to_json(),
-                    **({"coverage": seen.to_json()} if seen else {}),
+                    **({"faces" if cann else "coverage": told.to_json()} if told else {}),
                 }
-                for result, seen, smallest in results
+                for result, told, smallest in results
             ],
             not_verified=gaps,
         )
     else:
-        for result, seen, smallest in results:
+        for result, told, smallest in results:
             if result.ok and is_quiet():
                 continue
             result.print(console())
-            for line in (*(seen.lines() if seen else ()), *(smallest.lines() if smallest else ())):
+            for line in (*(told.lines() if told else ()), *(smallest.lines() if smallest else ())):
                 click.echo(line)
     if gaps or not all(result.ok for result, _, _ in results):
         raise click.exceptions.Exit(FAILED)
 
 
-def _options(operator: Operator, project: Path | None, changes: tuple[str, ...]) -> str:
+def _options(operator: Operator, project: Path | None, cann: Path | None, changes: tuple[str, ...]) -> str:
     """What the command that runs a case again has besides its seed and number."""
     words = [word for change in changes for word in ("--with", change)]
     words += ["--project", str(project)] if project else []
+    words += ["--cann", str(cann)] if cann else []
     return f"{operator.device_option} {shlex.join(words)}".strip()
 
 

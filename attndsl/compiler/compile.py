@@ -18,11 +18,14 @@ from attndsl.lowering.errors import (
     TooManyEvents,
 )
 from attndsl.lowering.lower import first_draft, lower, with_hoisted_loads
-from attndsl.lowering.match.attention_pattern import Computation, recognize
+from attndsl.lowering.match.attention_pattern import Computation, reads_keys_again, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
 from attndsl.lowering.match.schedule_options import (
     BAND_ROWS,
+    LONG_ROW,
     MANY_ROWS,
+    OF_LATENT_ROWS,
+    TILE_STEP,
     Schedule,
     describe,
     reasons,
@@ -127,7 +130,7 @@ def _compile(
     options = {} if chosen is None else chosen.options
     check_chosen(options, operator, computation, required)
     stated = {**options, **_stated(operator, required)}
-    schedule = resolved(operator, signature, specialization, stated)
+    schedule = resolved(operator, computation, signature, specialization, stated)
     while True:
         try:
             draft = check_field_names(first_draft(computation, signature, schedule, operator.device))
@@ -202,6 +205,7 @@ def check_chosen(
 
 def resolved(
     operator: Contract,
+    computation: Computation,
     signature: KernelSignature,
     specialization: Specialization,
     stated: Mapping[str, object],
@@ -211,8 +215,14 @@ def resolved(
     Raises:
         UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
     """
-    rows = rows_of_a_task(signature, specialization.dtype)
-    return resolve(stated, operator.device, operator.schedule_lines, max_rows=rows)
+    defaults: dict[str, int | str] = {"max_rows": rows_of_a_task(signature, specialization.dtype)}
+    if signature.padded_value_size >= LONG_ROW and all(map(reads_keys_again, computation.attentions)):
+        defaults |= OF_LATENT_ROWS
+    blocks = [size for each in computation.attentions if (size := each.block_of_keys) is not None]
+    if blocks:
+        tile = max(-(-size // TILE_STEP) * TILE_STEP for size in blocks)
+        defaults |= {"max_rows": BAND_ROWS, "tile_k": min(tile, Schedule().tile_k)}
+    return resolve(stated, operator.device, operator.schedule_lines, defaults)
 
 
 def rows_of_a_task(signature: KernelSignature, dtype: str) -> int:

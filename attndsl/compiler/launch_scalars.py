@@ -30,8 +30,6 @@ def launch_scalars(call: Call, signature: KernelSignature, cores: int) -> dict[s
             shape = call.arrays[spec.name].shape if spec.name in call.arrays else ()
             for number in range(max(layout.rank for layout in spec.layouts.values())):
                 env[dimension(spec.name, number).name] = shape[number] if number < len(shape) else 0
-    for output in call.operator.outputs:
-        env[layout_choice(output.name).name] = env[layout_choice(output.like).name]
     for name, words in signature.enums.items():
         env[name] = number_of(env[name], words)
     for fold in (node for size in call.operator.axis_extents.values() for node in folds_of(size)):

@@ -90,23 +90,21 @@ def _joined(proofs: tuple[FieldProof, ...]) -> FieldProof:
 
 def _proofs(compiled: Compiled, facts: Facts) -> tuple[FieldProof, ...]:
     """The proofs under facts, those of a field with what was proved of the ones in front of it."""
-    facts, found = _with_conditional(compiled, facts), []
+    prover, found = Prover(_with_conditional(compiled, facts)), []
     for item in compiled.program.tiling:
-        prover, symbol, integral = Prover(facts), tiling_field_ref(item.name), item.ctype == "int64"
-        whole = prover.range(item.value)
+        integral = item.ctype != "float32"
         parts = (node for node in item.value.nodes() if integral and isinstance(node, Binary))
         found.append(
             FieldProof(
                 item.name,
                 item.ctype,
-                whole,
+                prover.range(item.value),
                 tuple(dict.fromkeys(node for node in parts if _overflows(prover, node))),
                 tuple(dict.fromkeys(by for by in divisors(item.value) if prover.range(by)[0] < 1)),
                 prover.divisor(item.value) if integral else 1,
             )
         )
-        definitions = {**facts.definitions, symbol.name: item.value}
-        facts = replace(facts.bounded(symbol, *whole), definitions=definitions)
+        prover.define(tiling_field_ref(item.name), item.value)
     return tuple(found)
 
 
@@ -131,8 +129,6 @@ def contract_facts(compiled: Compiled) -> Facts:
     ranges[CORES] = (1, operator.device.aic)
     for spec in operator.tensors:
         ranges[layout_choice(spec.name)] = (0, max(len(spec.layouts) - 1, 0))
-    for output in operator.outputs:
-        ranges[layout_choice(output.name)] = ranges[layout_choice(output.like)]
     definitions = {
         dim.name: dim.definition for dim in operator.dims_by_name.values() if dim.definition is not None
     }

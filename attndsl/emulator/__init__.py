@@ -8,12 +8,14 @@ from attndsl.emulator.errors import (
     KernelCrashed,
     KernelTimeout,
     LaunchError,
+    NoHeaders,
 )
 from attndsl.emulator.global_memory import Argument
 from attndsl.emulator.kernel import KINDS, Kernel, build, build_all
 from attndsl.emulator.knobs import Knobs
 from attndsl.emulator.report import Finding, Report
 from attndsl.emulator.toolchain import Compiler, find_compiler
+from attndsl.emulator.vendor_headers import VendorHeaders
 
 __all__ = [
     "KINDS",
@@ -29,7 +31,9 @@ __all__ = [
     "KernelTimeout",
     "Knobs",
     "LaunchError",
+    "NoHeaders",
     "Report",
+    "VendorHeaders",
     "build",
     "build_all",
     "find_compiler",

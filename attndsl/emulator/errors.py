@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 from attndsl.base.errors import AttnDslError, UserError
 
-_OWN_HEADER = re.compile(r"^\S*\battndsl/emulator/include/")
+_OWN_HEADER = re.compile(r"^\S*\battndsl/emulator/(?:include|intrinsics)/")
 """Of any installation: what was compiled ahead keeps the paths of the one that did so."""
 _REASON = re.compile(
     r"^(\S.*?:\d+(?::\d+)?):\s+(?:required from|note: in instantiation of .* requested here)"
@@ -83,6 +85,17 @@ class EmulatorNotCompiled(CompileFailed):
     def __init__(self, what: str, log: str) -> None:
         super().__init__(what, log)
         self.args = (f"{self}\nreinstall attndsl, or set CXX to another compiler; see attndsl doctor",)
+
+
+class NoHeaders(EmulatorError, UserError):
+    """A folder that was named as a CANN has no AscendC headers."""
+
+    def __init__(self, root: Path, tried: Sequence[str]) -> None:
+        super().__init__(
+            f"{root} has no headers of AscendC's basic API (looked in {', '.join(tried)}): name the folder "
+            "of an installed CANN, such as /usr/local/Ascend/ascend-toolkit/latest, or of a checkout of "
+            "asc-devkit"
+        )
 
 
 class KernelCrashed(EmulatorError):

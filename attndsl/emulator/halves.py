@@ -40,14 +40,17 @@ class Half:
         return f"{self.name}_half.so"
 
 
-def halves_of(texts: Iterable[str], defines: Sequence[str], kinds: Iterable[str]) -> list[Half]:
+def halves_of(
+    texts: Iterable[str], defines: Sequence[str], kinds: Iterable[str], *, always: bool = False
+) -> list[Half]:
     """The readings that a source needs; none where it does not choose, or the caller chose for it by a macro.
 
     `kinds`: names of KernelMetaType, without their prefix, of kernels whose bodies do not say their type.
+    `always`: each half is read for itself, whatever the source says.
     """
     code = [mask(text) for text in texts]
     chooses = any(_MENTION.search(part) or _CONSTANT_TYPE.search(part) for part in code)
-    if not chooses or any(_MENTION.match(macro) for macro in defines):
+    if not always and (not chooses or any(_MENTION.match(macro) for macro in defines)):
         return []
     said = {kind for part in code for kind in _TASK_TYPE.findall(part)} or set(kinds)
     names = []

@@ -33,6 +33,7 @@ from attndsl.emulator.toolchain import (
     runtime,
 )
 from attndsl.emulator.trace import write_trace
+from attndsl.emulator.vendor_headers import VendorHeaders
 from attndsl.target import DEFAULT_DEVICE, Device
 from attndsl.target import device as device_named
 from attndsl.target.costs import cost_lines
@@ -72,6 +73,7 @@ def build_all(
     include_dirs: Sequence[str | Path] = (),
     extra_sources: Sequence[str | Path] = (),
     defines: Sequence[str] = (),
+    headers: VendorHeaders | None = None,
 ) -> dict[str, Kernel]:
     """As `build`, for several kernels of one source file compiled together."""
     for entry in entries:
@@ -84,11 +86,12 @@ def build_all(
     near = _headers_near(path, include_dirs)
     key = digest(
         made.key, preparation(), text, str(path), *entries, *defines, *map(str, include_dirs),
+        headers.key if headers else "", *(headers.flags if headers else ()),
         *(part for file in [*extras, *near] for part in (str(file), file.read_bytes())),
     )  # fmt: skip
 
     def compile_into(folder: Path) -> None:
-        _compile(compiler, made, text, path, entries, extras, folder, include_dirs, defines)
+        _compile(compiler, made, text, path, entries, extras, folder, include_dirs, defines, headers)
 
     target = make_entry(f"kernel-{key}", compile_into)
     source_dir = str(path.parent) if path else ""
@@ -96,7 +99,11 @@ def build_all(
 
 
 def _halves(
-    text: str, path: Path | None, include_dirs: Sequence[str | Path], defines: Sequence[str]
+    text: str,
+    path: Path | None,
+    include_dirs: Sequence[str | Path],
+    defines: Sequence[str],
+    headers: VendorHeaders | None,
 ) -> list[Half]:
     texts = (
         [text]
@@ -104,7 +111,7 @@ def _halves(
         else list(read_unit(path, [Path(d) for d in include_dirs], defines).texts.values())
     )
     said = [KINDS[kernel.kind] for part in texts for kernel in kernels(part) if kernel.kind is not None]
-    return halves_of(texts, defines, said or ["MIX_AIC_1_2"])
+    return halves_of(texts, defines, said or ["MIX_AIC_1_2"], always=headers is not None)
 
 
 def _compile(
@@ -117,17 +124,18 @@ def _compile(
     folder: Path,
     include_dirs: Sequence[str | Path] = (),
     defines: Sequence[str] = (),
+    headers: VendorHeaders | None = None,
 ) -> None:
-    flags = [*kernel_flags(compiler), *made.include_flags]
+    flags = [*kernel_flags(compiler), *(headers.flags if headers else made.include_flags)]
     flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
     flags += [f"-D{define}" for define in defines]
-    halves = _halves(text, path, include_dirs, defines)
+    halves = _halves(text, path, include_dirs, defines, headers)
     if path is None:
         # "kernel.cpp" is how findings name a source given as text
         (folder / "kernel.cpp").write_text(text)
     include = str(path) if path else "kernel.cpp"
     lines = [
-        f'#include "{PRELUDE}"',
+        f'#include "{"kernel_operator.h" if headers else PRELUDE}"',
         f'#include "{include}"',
         *(f"ATTNEMU_ENTRY({entry})" for entry in entries),
     ]
@@ -136,7 +144,7 @@ def _compile(
     jobs: list[tuple[list[str | Path], str]] = [([*flags, "-I", ".", "main.cpp"], what)]
     jobs += [([*flags, extra], extra.name) for extra in extras]
     parts = []
-    if len(halves) == 2:
+    if len(halves) == 2 or headers is not None:
         for half in halves:
             compile_half(compiler, half, jobs, what, folder)
     else:
@@ -154,14 +162,22 @@ def build(
     include_dirs: Sequence[str | Path] = (),
     extra_sources: Sequence[str | Path] = (),
     defines: Sequence[str] = (),
+    headers: VendorHeaders | None = None,
 ) -> Kernel:
     """Compile a kernel: `source` is a file, or the text itself when it holds a newline.
+
+    `headers`: AscendC's own, in place of ours.
 
     Compiled things are cached by the bytes of every source and header, the compiler and the flags.
     Raises `CompilerMissing`, `CompileFailed`, `LaunchError` (no such file).
     """
     kernels = build_all(
-        source, entries=[entry], include_dirs=include_dirs, extra_sources=extra_sources, defines=defines
+        source,
+        entries=[entry],
+        include_dirs=include_dirs,
+        extra_sources=extra_sources,
+        defines=defines,
+        headers=headers,
     )
     return kernels[entry]
 

@@ -41,6 +41,7 @@ from attndsl.emulator.toolchain import (
     runtime,
 )
 from attndsl.emulator.trace import write_trace
+from attndsl.emulator.vendor_headers import VendorHeaders
 from attndsl.target import DEFAULT_DEVICE, Device
 from attndsl.target import device as device_named
 from attndsl.target.costs import cost_lines
@@ -201,11 +202,13 @@ def build_program(
     sources: Sequence[str | Path] = (),
     include_dirs: Sequence[str | Path] = (),
     defines: Sequence[str] = (),
+    headers: VendorHeaders | None = None,
 ) -> Program:
     """Compile a program, unedited: `path` and further `sources`, with its launch syntax rewritten in copies.
 
     A kernel launched by ``ACLRT_LAUNCH_KERNEL``, and a function that is only declared, may stand in another
-    file beside `path`. Cached by content.
+    file beside `path`. `headers`: AscendC's own that its kernels are compiled against, in place of ours.
+    Cached by content.
     Raises `CompilerMissing`, `CompileFailed`, `LaunchError` (no such file, a launch that cannot be read).
     """
     files = [Path(file).resolve() for file in (path, *sources)]
@@ -218,53 +221,63 @@ def build_program(
     compiler = require_compiler()
     made = runtime(compiler, programs=True)
     with tempfile.TemporaryDirectory(prefix="program-", dir=cache_dir()) as name:
-        headers = Path(name)
+        launchers = Path(name)
         units += _called_units(units, folders, defines)
-        entries = write_launch_headers(units, headers)
+        entries = write_launch_headers(units, launchers)
         if launched := _launched_units(entries, units, folders, defines):
             units += launched
             units += _called_units(units, folders, defines)
         texts = [part for unit in units for file, text in unit.texts.items() for part in (str(file), text)]
-        key = digest(made.key, preparation(), *texts, *defines, *map(str, folders))
+        theirs = (headers.key, *headers.flags) if headers else ()
+        key = digest(made.key, preparation(), *texts, *defines, *map(str, folders), *theirs)
 
         def compile_into(work: Path) -> None:
-            for header in headers.iterdir():
+            for header in launchers.iterdir():
                 shutil.copy(header, work)
-            flags = [*kernel_flags(compiler), "-I", str(work), *made.include_flags]
-            flags += [part for folder in folders for part in ("-I", str(folder))]
-            flags += [f"-D{define}" for define in defines]
-            jobs: list[tuple[list[str | Path], str]] = []
+            shared = [*kernel_flags(compiler), "-I", str(work)]
+            given = [part for folder in folders for part in ("-I", str(folder))]
+            given += [f"-D{define}" for define in defines]
+            jobs: list[Job] = []
             for number, unit in enumerate(units):
                 source, near = write_unit(unit, work, number, entries)
                 quoted = [part for folder in near for part in ("-iquote", str(folder))]
-                jobs.append(([*flags, *quoted, source.name], unit.path.name))
-            halves = _halves(units, defines)
-            if len(halves) == 2:
-                for half in halves:
-                    compile_half(compiler, half, jobs, files[0].name, work)
-            _compile_host(compiler, halves, jobs, [*made.host_objects, *LINK_FLAGS], work)
+                jobs.append(([*given, *quoted, source.name], unit.path.name))
+            own: list[Job] = [([*shared, *made.include_flags, *rest], name) for rest, name in jobs]
+            halves, for_halves = _halves(units, defines, headers), own
+            if headers is not None:
+                for_halves = [([*shared, *headers.flags, *rest], name) for rest, name in jobs]
+            split = len(halves) == 2 or headers is not None
+            for half in halves if split else ():
+                compile_half(compiler, half, for_halves, files[0].name, work)
+            _compile_host(compiler, halves, split, own, [*made.host_objects, *LINK_FLAGS], work)
 
         target = make_entry(f"program-{key}", compile_into)
     return Program(files[0], target / "program")
 
 
+Job = tuple[list[str | Path], str]
+"""The compiler's arguments for a source, and its name in messages."""
+
+
 def _compile_host(
     compiler: Compiler,
     halves: Sequence[Half],
+    split: bool,
     jobs: Sequence[tuple[Sequence[str | Path], str]],
     libraries: Sequence[str | Path],
     work: Path,
 ) -> None:
     """The host's reading as a program, in `work`.
 
-    It knows neither macro, unless all of the program's kernels are of one half. Kernels that make no sense or
+    It knows neither macro, unless all of the program's kernels are of one half (``split``: each half has a
+    library of its own). Kernels that make no sense or
     name what is nowhere without one are then read as a half's: no core runs this reading.
     """
-    readings: list[Sequence[str]] = [half.defines for half in halves] or [()]
-    if len(halves) == 2:
-        readings.insert(0, HOST_DEFINES)
+    tried: list[Sequence[str]] = [half.defines for half in halves] or [()]
+    if split:
+        tried.insert(0, HOST_DEFINES)
     failures: list[CompileFailed] = []
-    for chosen in readings:
+    for chosen in tried:
         parts: list[str | Path] = [f"unit{number}.o" for number in range(len(jobs))]
         try:
             for part, (arguments, name) in zip(parts, jobs, strict=True):
@@ -275,13 +288,13 @@ def _compile_host(
     raise failures[0]
 
 
-def _halves(units: Sequence[Unit], defines: Sequence[str]) -> list[Half]:
+def _halves(units: Sequence[Unit], defines: Sequence[str], headers: VendorHeaders | None) -> list[Half]:
     texts = [unit.active(file) for unit in units for file in unit.texts]
     kinds = {kernel.kind for text in texts for kernel in kernels(text)}
     guess = guessed_kind(texts)
     names = {KINDS[guess if kind is None else kind] for kind in kinds}
     # a kernel behind a macro of the program's own is not seen, and launched as one of both kinds of core
-    return halves_of(texts, defines, names or {"MIX_AIC_1_2"})
+    return halves_of(texts, defines, names or {"MIX_AIC_1_2"}, always=headers is not None)
 
 
 def _launched_units(

@@ -29,6 +29,7 @@ from attndsl.emulator.errors import CompileFailed, CompilerMissing, EmulatorNotC
 LOGGER = logging.getLogger("attndsl")
 HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
+INTRINSICS = HERE / "intrinsics"
 SOURCES = HERE / "src"
 PRELUDE = "attnemu_prelude.h"
 # -ffp-contract=off: results must not depend on which multiply-adds the compiler fuses
@@ -173,7 +174,9 @@ def preparation() -> str:
 @functools.lru_cache(maxsize=1)
 def own_sources_key() -> str:
     """A key over the C++ sources and headers of the emulator."""
-    files = sorted([*INCLUDE.rglob("*.h"), *SOURCES.glob("*.cpp"), *SOURCES.glob("*.h")])
+    files = sorted(
+        [*INCLUDE.rglob("*.h"), *INTRINSICS.rglob("*.h"), *SOURCES.glob("*.cpp"), *SOURCES.glob("*.h")]
+    )
     return content_key(*(part for file in files for part in (file.name, file.read_bytes())))
 
 

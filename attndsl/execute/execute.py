@@ -16,7 +16,8 @@ from attndsl import emulator
 from attndsl.base.disk_cache import content_key, find_entry, make_entry, stored_or_made
 from attndsl.base.errors import InternalError
 from attndsl.base.package_files import USERS_OF_KERNELS, sources_key
-from attndsl.codegen.host.tiling_text import HostText, host_text, problem_values
+from attndsl.codegen.host.problem_rows import problem_values
+from attndsl.codegen.host.tiling_text import HostText, host_text
 from attndsl.codegen.kernel_set.entry import is_unwrapped
 from attndsl.codegen.names.arguments import Argument, Names, names_of
 from attndsl.codegen.samples.device_files import device_files
@@ -75,15 +76,16 @@ def execute(
     trace_block: int | None = None,
     folder: Path | None = None,
     costs: str | None = None,
+    headers: emulator.VendorHeaders | None = None,
 ) -> emulator.Report:
     """Compile and run the kernel of a launch; the launch's arrays receive the results.
 
     ``trace``: a file for the predicted timeline, of one block alone with ``trace_block``. ``folder``: where
     the kernel's project is, if not where :func:`written` puts it. ``costs``: lines of costs other than the
-    device's own.
+    device's own. ``headers``: AscendC's own that the kernel is compiled against, in place of ours.
     """
     folder, names = folder or written(launch.compiled), names_of(launch.compiled.operator)
-    kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel)
+    kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel, headers)
     plan = plan_of(launch, folder)
     if differing := plan.differing(launch):
         raise PlanDiffers(f"{names.op}_plan.h: {'; '.join(differing[:3])}")
@@ -102,8 +104,8 @@ def execute(
 
 
 @lru_cache(maxsize=256)
-def _kernel(source: Path, entry: str) -> emulator.Kernel:
-    return emulator.build(source, entry=entry)
+def _kernel(source: Path, entry: str, headers: emulator.VendorHeaders | None) -> emulator.Kernel:
+    return emulator.build(source, entry=entry, headers=headers)
 
 
 def arguments_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from attndsl.codegen.kernel_set.kernel_list import ListedKernel
@@ -21,7 +22,11 @@ def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
 
     Its specialization tells what to look for; whether a call is for the kernel is asked of the call.
     """
-    special = kernel.special
+    return _wanted(operator, kernel.name, kernel.special)
+
+
+@lru_cache(maxsize=256)
+def _wanted(operator: Operator, name: str, special: Specialization) -> WantedKernel:
     io = operator.tensor(operator.outputs[0].like)
     features_of_it = frozenset(feature_names(operator))
     features = {given(feature).name: feature in special.features for feature in features_of_it}
@@ -38,7 +43,7 @@ def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
     likely = {each: value for each, value in likely.items() if each not in free and value is not None}
     pins |= {given(name).name: True for name in _needed(operator, special, likely, beside)}
     return WantedKernel(
-        name=kernel.name,
+        name=name,
         mode=operator,
         pins=pins,
         likely=likely,

@@ -42,9 +42,10 @@ class Expr:
     What follows from the structure alone is found once an expression, when it is first asked for.
     """
 
-    __slots__ = ("_function", "_nodes", "_structure", "_symbols")
+    __slots__ = ("_function", "_hash", "_nodes", "_structure", "_symbols")
     _function: Callable[[Mapping[str, Any]], Any]
     """Kept by :func:`attndsl.expr.compiled_evaluation.evaluator`."""
+    _hash: int
     _nodes: tuple[Expr, ...]
     _structure: tuple[Any, ...]
     _symbols: frozenset[str]
@@ -129,7 +130,10 @@ class Expr:
         return isinstance(other, Expr) and self.structure() == other.structure()
 
     def __hash__(self) -> int:
-        return hash(self.structure())
+        try:
+            return self._hash
+        except AttributeError:  # a tuple's hash is found anew each time
+            return self._keep("_hash", hash(self.structure()))
 
     def __str__(self) -> str:
         return self.text()

@@ -139,9 +139,11 @@ class Prover:
     prover answers.
     """
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, outermost: Prover | None = None) -> None:
         self.facts = facts
-        self._provers: dict[Any, Prover] = {}
+        self._outermost = outermost or self
+        self._provers: dict[Any, Prover] = outermost._provers if outermost else {_added(facts, facts): self}
+        self._conditions: dict[tuple[Expr, bool], Prover] = {}
         self._found: dict[tuple[Expr, bool], Range] = {}
         self._bounds: dict[tuple[frozenset[tuple[Expr, int]], int], Any] = {}
         stated = [(expr, most, False) for expr, (_, most) in facts.ranges.items() if most < math.inf]
@@ -162,6 +164,13 @@ class Prover:
             least, most = self._structural(expr, products)
             self._found[key] = (max(low, least), min(high, most))
         return self._found[key]
+
+    def define(self, symbol: Symbol, value: Expr) -> None:
+        """A name for a value from here on. Nothing asked before may speak of it: all that was found holds."""
+        bounds = self.range(value)
+        for prover in self._provers.values():
+            facts = prover.facts.bounded(symbol, *bounds)
+            prover.facts = replace(facts, definitions={**facts.definitions, symbol.name: value})
 
     def divisor(self, expr: Expr) -> int:
         """The largest integer that is proved to divide the value; 0 of the number 0."""
@@ -202,12 +211,14 @@ class Prover:
 
     def _given(self, condition: Expr, holds: bool) -> Prover:
         """The prover where a condition holds (or does not), too."""
-        facts = self.facts.given(condition, holds)
-        added = (frozenset(facts.ranges.items()), facts.multiples)
-        if added not in self._provers:
-            prover = self._provers[added] = Prover(facts)
-            prover._provers = self._provers
-        return self._provers[added]
+        key = (condition, holds)
+        if key not in self._conditions:
+            facts = self.facts.given(condition, holds)
+            added = _added(facts, self._outermost.facts)
+            if added not in self._provers:
+                self._provers[added] = Prover(facts, self._outermost)
+            self._conditions[key] = self._provers[added]
+        return self._conditions[key]
 
     def _truth(self, expr: Compare | Logic, products: bool) -> Range:
         """Whether a condition always holds and whether it ever does."""
@@ -319,6 +330,12 @@ class Prover:
 
     def _lowest(self, part: Expr) -> Any:
         return self.range(part, False)[0]
+
+
+def _added(facts: Facts, known: Facts) -> tuple[frozenset[tuple[Expr, Range]], frozenset[tuple[Expr, Expr]]]:
+    """What conditions have added to the facts known without them."""
+    new = (item for item in facts.ranges.items() if known.ranges.get(item[0]) != item[1])
+    return frozenset(new), facts.multiples
 
 
 def common_factors(products: Sequence[Expr]) -> Expr:

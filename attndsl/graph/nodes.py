@@ -22,12 +22,33 @@ from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.expr import Expr, Load
 
 Axes = tuple[str, ...]
-AXIS_ORDER: Axes = ("C", "P", "B", "G", "S", "N", "K", "Q", "R", "U", "T", "W", "J", "X", "D", "E", "L", "Y")
+AXIS_ORDER: Axes = (
+    "C",
+    "P",
+    "B",
+    "G",
+    "S",
+    "N",
+    "K",
+    "Q",
+    "H",
+    "R",
+    "U",
+    "T",
+    "W",
+    "J",
+    "X",
+    "D",
+    "E",
+    "L",
+    "Y",
+)
 AXIS_MEANINGS = {
     "B": "batch rows",
     "N": "query heads",
     "K": "key/value heads",
     "Q": "query positions of a batch row",
+    "H": "blocks of query positions that share a list",
     "T": "key positions of a batch row",
     "D": "channels of queries and keys",
     "E": "channels of values",
@@ -249,6 +270,27 @@ class Windowed(Rows):
 
     source: Rows
     start: Node
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Selected(Rows):
+    """The rows of another source in the blocks that a list names, for each query position and key/value head;
+    they keep their numbers.
+
+    Block c has the rows ``c * size`` and on. A block counts once however often a list names it; entries that
+    are negative, or name a block without a row, name none.
+
+    Attributes:
+        blocks: integers, axes X (entries of a list) and any of B, K, and Q, H, or S of packed queries.
+        queries: query positions that share a list: position i has list ``i // queries`` along H.
+        count: entries of each list that count, the axes of ``blocks`` but X; None: all of them.
+    """
+
+    source: Rows
+    blocks: Node
+    size: Expr
+    queries: Expr | None = None
+    count: Node | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

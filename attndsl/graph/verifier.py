@@ -50,6 +50,7 @@ from attndsl.graph.nodes import (
     RowSum,
     Scalar,
     Scores,
+    Selected,
     Softmax,
     Take,
     TopK,
@@ -311,6 +312,52 @@ def _rows_of_rows_have_their_axes(node: Ring | Windowed, graph: Graph) -> str | 
         return f"rows are needed below, not {type(node.source).__name__}"
     if set(node.axes) != set(_axes(node.source)):
         return f"rows {_text(node.axes)} differ from those below, {_text(_axes(node.source))}"
+    return None
+
+
+@_rule(Selected)
+def _selected_rows_have_lists(node: Selected, graph: Graph) -> str | None:
+    if set(node.axes) != set(_axes(node.source)):
+        return f"rows {_text(node.axes)} differ from those below, {_text(_axes(node.source))}"
+    axes = _axes(node.blocks)
+    if (
+        "X" not in axes
+        or not set(axes) <= {"B", "S", "K", "Q", "H", "X"}
+        or len({"S", "Q", "H"} & {*axes}) > 1
+    ):
+        return (
+            "lists of blocks have an axis X, and any of B, K, and Q, H for blocks of queries, or S of packed "
+            f'queries, not {_text(axes)}; pass axes="B K Q X" to op.input of the lists'
+        )
+    if ("H" in axes) != (node.queries is not None):
+        return (
+            "lists that query positions share have an axis H, and queries= says how many share one: "
+            f"the axes are {_text(axes)}, queries={node.queries}"
+        )
+    if node.count is not None and set(_axes(node.count)) != set(axes) - {"X"}:
+        return f"there is a count for each list {_text(axes)}, not {_text(_axes(node.count))}"
+    for lists in (node.blocks, node.count):
+        dtypes = _dtypes(lists) if lists is not None else None
+        if dtypes and dtypes - INTEGERS:
+            return f"lists hold integers, not {'/'.join(sorted(dtypes))}"
+    return None
+
+
+@_rule(Scores)
+def _lists_follow_their_queries(node: Scores, graph: Graph) -> str | None:
+    packed = isinstance(node.query, PackedQueries)
+    for below in node.keys.walk():
+        if isinstance(below, Selected) and ("Q" if packed else "S") in _axes(below.blocks):
+            wanted = "S, one for each token, or H" if packed else "Q or H"
+            found = _text(_axes(below.blocks))
+            return f"lists of blocks of these queries have the axis {wanted}; the axes are {found}"
+    return None
+
+
+@_rule(WindowSum)
+def _selections_are_of_all_keys(node: WindowSum, graph: Graph) -> str | None:
+    if any(isinstance(below, Selected) for below in node.walk()):
+        return "sums over keys are of all keys of a batch row, not of selected ones"
     return None
 
 

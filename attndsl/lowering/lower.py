@@ -60,7 +60,8 @@ def first_draft(
     inventory = Inventory()
     contexts = attention_contexts(computation, signature, schedule, device, inventory)
     contexts = with_item_order(all_continuous(contexts))
-    add_work_fields(contexts)
+    with inventory.about("work"):
+        add_work_fields(contexts)
     inputs = [
         PhaseInput(context=context, modifiers=modifiers, contexts=contexts)
         for context, modifiers in zip(contexts, _modifiers(contexts), strict=True)

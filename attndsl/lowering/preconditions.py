@@ -108,6 +108,14 @@ def rows_fit_an_instruction(c: Candidate) -> Iterator[Finding]:
         yield f"head size {max(c.head_sizes)} (kernels take up to {most})", c.computation.output.where
 
 
+def given_steps_have_all_keys(c: Candidate) -> Iterator[Finding]:
+    """Probabilities in int8 blocks are of keys side by side, and items of selected blocks may be split."""
+    for attention in c.computation.attentions:
+        if attention.selected is not None and attention.requantize is not None:
+            what = "probabilities in int8 of keys in selected blocks"
+            yield what, attention.requantize.where, "multiply probabilities of the io dtype with the values"
+
+
 def padding_is_added_last(c: Candidate) -> Iterator[Finding]:
     """Padded positions are zeros in the result itself: nothing after may make other numbers of them."""
     padded = False
@@ -384,6 +392,7 @@ def results_have_the_io_dtype_or_fp32(c: Candidate) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
+    given_steps_have_all_keys,
     the_cube_takes_the_io_dtype,
     rows_fit_an_instruction,
     padding_is_added_last,

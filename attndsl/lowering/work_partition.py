@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up, select
+from attndsl.lowering.attention.seen_tiles import MOST_TILES, most_candidates, numbers_tiles
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, SPLIT, TASK
@@ -50,15 +51,27 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
 
 
 def _splits(context: Context, cores: Expr) -> Expr:
+    chosen = _chosen_splits(context, cores)
+    if not numbers_tiles(context):
+        return chosen
+    most = context.inventory.host_constant("tilesHeld", MOST_TILES, "tiles of an item that a core numbers")
+    return maximum(chosen, ceil_div(_key_tiles(context), most))
+
+
+def _key_tiles(context: Context) -> Expr:
+    count = most_candidates(context)
+    return context.inventory.host_number(context.label("keyTiles"), count, "score tiles of a row, at most")
+
+
+def _chosen_splits(context: Context, cores: Expr) -> Expr:
     schedule, tasks = context.schedule, tiling_field_ref(context.label("tasks"))
     if isinstance(schedule.split_kv, int):
         return as_expr(schedule.split_kv)
-    tiles = context.inventory.host_number(
-        context.label("keyTiles"),
-        ceil_div(context.keys.capacity(context), context.tile_keys),
-        "score tiles of a row, at most",
-    )
+    tiles = _key_tiles(context)
     idle = maximum(1, minimum(cores // maximum(tasks, 1), tiles))
+    if schedule.split_kv == "even" or (schedule.split_kv == "auto" and context.rows.one_position):
+        meaning = "splits that give each core an item"
+        idle = context.inventory.host_number(context.label("splitsForAll"), idle, meaning)
     even = context.rows.one_position if schedule.split_kv == "auto" else schedule.split_kv == "even"
     if not even:
         return idle
@@ -73,7 +86,7 @@ def _even_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr) -> Exp
     The core with most items has ``ceil(tasks * parts / cores)`` of them, each a part of a task's keys.
     """
     number, constant = context.inventory.host_number, context.inventory.host_constant
-    tenths, kept = _worth(context)
+    whole, kept = _worth(context)
     fewest = constant("tilesOfEvenSplit", 2, "score tiles of such a split, at least")
     rounds = number(context.label("tasksOfCore"), ceil_div(tasks, cores), "tasks of the busiest core")
 
@@ -83,7 +96,9 @@ def _even_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr) -> Exp
             ceil_div(tasks * parts, cores),
             f"items of the busiest core if each task has {parts} splits",
         )
-        return (busiest * tenths <= rounds * parts * kept) & (tiles >= fewest * parts)
+        worth = (busiest * whole <= rounds * parts * kept) & (tiles >= fewest * parts)
+        meaning = f"whether {parts} splits of each task even out the cores"
+        return number(context.label(f"{name}AreEven"), worth, meaning, "bool")
 
     return select(saves(3, "thirds"), 3, select(saves(2, "halves"), 2, 1))
 
@@ -92,8 +107,8 @@ def _worth(context: Context) -> tuple[Expr, Expr]:
     """What the busiest core has without splits that even out the cores, and with them at most."""
     constant = context.inventory.host_constant
     return (
-        constant("tenths", 10, "the work of the busiest core without splits, in its tenths"),
-        constant("tenthsWithSplits", 9, "tenths that splits which even out the cores leave it, at most"),
+        constant("workWithoutEvenSplits", 10, "the work of the busiest core, in tenths"),
+        constant("workWithEvenSplits", 9, "tenths that splits may leave of it to be worth their merge"),
     )
 
 
@@ -102,22 +117,26 @@ def _finer_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr, idle:
     the core with most tiles has a tenth less of them. It costs little where rows are merged anyway.
     """
     number, label = context.inventory.host_number, context.label
-    tenths, kept = _worth(context)
-
-    def parts(items: int, name: str) -> Expr:
-        meaning = f"splits of a task if a core has {items} items"
-        return number(label(f"{name}Splits"), items * cores // maximum(tasks, 1), meaning)
+    whole, kept = _worth(context)
 
     def most(parts: Expr) -> Expr:
         return ceil_div(tasks * parts, cores) * ceil_div(tiles, parts)
 
     plain = number(label("tilesOfCore"), most(idle), "score tiles of the busiest core, an item a core")
 
-    def saves(parts: Expr) -> Expr:
-        return (parts <= tiles) & (most(parts) * tenths <= plain * kept)
+    def finer(items: int, name: str) -> tuple[Expr, Expr]:
+        """The splits with so many items a core, and whether they save enough."""
+        meaning = f"splits of a task if a core has {items} items"
+        parts = number(label(f"{name}Splits"), maximum(1, items * cores // maximum(tasks, 1)), meaning)
+        busiest = number(
+            label(f"{name}TilesOfCore"), most(parts), "score tiles of the busiest core with them"
+        )
+        saves = (parts <= tiles) & (busiest * whole <= plain * kept)
+        return parts, number(label(f"{name}AreWorth"), saves, "whether they even out the cores", "bool")
 
-    two, three = parts(2, "two"), parts(3, "three")
-    return select(saves(two), two, select(saves(three), three, idle))
+    two, of_two = finer(2, "two")
+    three, of_three = finer(3, "three")
+    return select(of_two, two, select(of_three, three, idle))
 
 
 _L2_SHARE = 2
@@ -191,14 +210,15 @@ def place_workspace(inventory: Inventory, architecture: Architecture) -> tuple[T
     end: Expr = Const(0)
     fields: list[TilingField] = []
 
-    def add(name: str, value: Expr, meaning: str) -> None:
-        fields.append(TilingField(name, "int64", value, meaning))
+    def add(name: str, value: Expr, meaning: str, *, host_only: bool = False) -> None:
+        fields.append(TilingField(name, "int64", value, meaning, host_only=host_only, topic="workspace"))
 
     alignment = inventory.host_constant(
         "workspaceAlignment",
         architecture.workspace_alignment,
         "bytes; Fixpipe stores faster to such addresses",
     )
+    sizes: dict[str, str] = {}
     for tensor in inventory.workspace:
         start, part = f"{tensor.name}Offset", f"{tensor.name}Part"
         add(start, end, f"bytes from the workspace to the {tensor.meaning}")
@@ -208,6 +228,11 @@ def place_workspace(inventory: Inventory, architecture: Architecture) -> tuple[T
         if tensor.shared == "block":
             add(part, size, f"bytes of one block's {tensor.name}")
             size = tiling_field_ref(part) * tiling_field_ref("blocks")
+        else:
+            number = f"{tensor.name}Bytes"
+            if (known := sizes.setdefault(str(size), number)) == number:
+                add(number, size, f"bytes of the {tensor.meaning}", host_only=True)
+            size = tiling_field_ref(known)
         end = tiling_field_ref(start) + size
     add("workspaceBytes", end, "bytes of the user workspace")
     return tuple(fields)

@@ -35,7 +35,7 @@ from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case
-from attndsl.verify.cases.cases import Stream
+from attndsl.verify.cases.cases import stream_of
 
 _SECONDS = 20.0
 """Processor time of a launch of the kernel as it is that a mutant may take, besides ten times its own."""
@@ -241,9 +241,9 @@ class Bench:
         Raises:
             NotGenerated: none of several has any.
         """
-        kernels, found, reason = [wanted_kernel(self.mode, self.files.listed)], 0, ""
+        kernels, found, reason = (wanted_kernel(self.mode, self.files.listed),), 0, ""
         for attempt in range(_STREAMS):
-            stream = Stream(self.operator, seed + attempt * _NEXT_SEED, kernels=kernels)
+            stream = stream_of(self.operator, seed + attempt * _NEXT_SEED, kernels)
             for number in range(count - found):
                 try:
                     case = stream.take(number + 1)[number]

@@ -19,8 +19,10 @@ BATCH_MODE, BUCKET, WORKSPACE, SPLITS, PLAN_STRIDE = (
 _HEAD_SIZE = re.compile(r"\bproblem\.(\w+) (>) \d+\s+&&\s+problem\.\1 (<=) \d+")
 _PER_BLOCK = re.compile(r"\* (tiling\.blocks)\b")
 _FIELD = re.compile(r"tiling\.(\w+) =")
-_MODE = re.compile(r"\bwaits \? (kBatchMode) : 0")
+_MODE = re.compile(r"\bBlocksWait\([^()]*\) \? (kBatchMode) : 0")
+_WAITS = re.compile(r"return (.*?);", re.DOTALL)
 _KEY = re.compile(r"\bKey::(\w+)")
+_SWITCH = re.compile(r"switch \((problem\.\w+Layout)\)")
 _EQUAL = re.compile(r"(?<= )(==)(?= values::)")
 
 
@@ -36,13 +38,13 @@ def batch_modes(source: EmittedText) -> Iterator[Defect]:
     """Blocks that wait for each other and are not launched together."""
     waiting = []
     for statement in source.statements:
-        for call in source.calls(statement.span):
-            if call.name == "PlanOf" and call.arguments and source.code_at(call.arguments[-1]) != "false":
-                waiting.append(call.arguments[-1])
-    for last in waiting:
-        yield Defect(BATCH_MODE, last, "false")
-        for match in COMPARISON.finditer(source.code, last.start, last.end):
-            yield Defect(BATCH_MODE, Span(match.end() + 1, last.end), "2")
+        found = _WAITS.match(source.code, statement.span.start)
+        if statement.function == "BlocksWait" and found and found[1] != "false":
+            waiting.append(Span(*found.span(1)))
+    for truth in waiting:
+        yield Defect(BATCH_MODE, truth, "false")
+        for match in COMPARISON.finditer(source.code, truth.start, truth.end):
+            yield Defect(BATCH_MODE, Span(match.end() + 1, truth.end), "2")
     for match in _MODE.finditer(source.code) if waiting else ():
         yield Defect(BATCH_MODE, Span(*match.span(1)), "0")
 
@@ -86,6 +88,8 @@ def plan_strides(source: EmittedText) -> Iterator[Defect]:
         for match in _EQUAL.finditer(source.code, span.start, span.end):
             yield Defect(PLAN_STRIDE, Span(*match.span(1)), "!=")
         yield _moved(PLAN_STRIDE, source, statement, "+ 1")
+    for match in _SWITCH.finditer(source.code):
+        yield Defect(PLAN_STRIDE, Span(*match.span(1)), f"({match[1]} ^ 1)")
 
 
 def _moved(kind: str, source: EmittedText, statement: StatementText, change: str) -> Defect:
@@ -101,7 +105,7 @@ RULES: tuple[Rule, ...] = (batch_modes, bucket_edges, workspaces, split_counts, 
 def chosen_kernels(source: SourceModel, place: Span) -> tuple[str, ...]:
     """The tiling keys, of the kernels that a place of the plan is about; none of what is about all."""
     statement = source.statement_at(place.start)
-    if statement is None or statement.function != "PlanLaunch":
+    if statement is None or statement.function != "SelectKernel":
         return ()
     keys: dict[int, list[str]] = {}  # of each branch, by where the statement that picks among them begins
     for match in _KEY.finditer(source.code):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from attndsl.expr import as_expr
-from attndsl.graph.nodes import CacheAppend, Dense, Ring, Windowed, stored
+from attndsl.graph.nodes import CacheAppend, Dense, Ring, Selected, Windowed, stored
 from attndsl.reference.query_space import integer
 from attndsl.reference.row_reader import RowReader
+from attndsl.reference.selected import selected_rows
 from attndsl.reference.state import RowRules, State, rounded
 from attndsl.spec.contract.layout import Array
 
@@ -59,6 +60,7 @@ def appended_rows(state: State, node: CacheAppend, b: int, k: int) -> RowReader:
 
 
 CACHES: RowRules = {
+    Selected: selected_rows,
     Ring: ring_rows,
     Windowed: windowed_rows,
     CacheAppend: appended_rows,

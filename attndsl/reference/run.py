@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,13 +36,22 @@ def run(call: Call, precision: str = "float32", cast: bool = True) -> tuple[Arra
     return _run(new_state(call, PRECISIONS[precision]), cast)
 
 
-def run_some(call: Call, tasks: int) -> tuple[Array, ...]:
+class Some(NamedTuple):
+    """Results of some blocks of queries; ``left_out``: see :class:`attndsl.reference.state.State`."""
+
+    results: tuple[Array, ...]
+    left_out: frozenset[tuple[int, int, int, int]]
+
+
+def run_some(call: Call, tasks: int) -> Some:
     """The results of :func:`run` in float32, of at most ``tasks`` blocks of queries, evenly chosen.
 
     Rows of others are NaN, or what casting NaN to the results' dtype gives. Selections, which may come from
     several blocks, mean nothing where one is left out.
     """
-    return _run(new_state(call, PRECISIONS["float32"], most_tasks=tasks), cast=True)
+    state = new_state(call, PRECISIONS["float32"], most_tasks=tasks)
+    results = _run(state, cast=True)
+    return Some(results, frozenset(state.left_out))
 
 
 def _run(state: State, cast: bool) -> tuple[Array, ...]:

@@ -11,6 +11,7 @@ from attndsl.reference.query_space import query_space
 from attndsl.reference.ranges import Visibility
 from attndsl.reference.requantize import RequantizingAccumulator
 from attndsl.reference.scores import evaluate
+from attndsl.reference.selected import named, selections
 from attndsl.reference.state import Labelled, State
 from attndsl.reference.tasks import Rowset, Rowsets, Task, queries_in_block, query_block, query_tasks, spread
 from attndsl.reference.threads import for_each
@@ -68,6 +69,7 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
     tasks, left_out = spread(query_tasks(state, space), state.most_tasks)
     for_each(work, tasks, parallel=scores >= SCORES_WORTH_THREADS)
     for b, k, queries in left_out:
+        state.left_out.add((b, k, queries.start, queries.stop))
         location = space.locate(b, state.heads_of(k), queries)
         out[location] = top[location] = total[location] = np.nan
     if isinstance(softmax, Softmax):
@@ -104,14 +106,24 @@ def _accumulate(
     if isinstance(softmax, Softmax) and softmax.sink is not None:
         sink = evaluate(state, softmax.sink, block)
         accumulator.seed(np.array(np.broadcast_to(sink, (heads, queries, 1)), state.real).reshape(-1))
+    lists = selections(weights)
     for part in visibility.parts(block, slice(rows.first, rows.first + rows.count)):
         keys, cut = part.keys, block.over(part)
+        hidden = None if not lists else ~np.logical_and.reduce([named(state, each, cut) for each in lists])
         table = None if values is None else rows.readers[id(values)].read(keys.start, keys.stop)
         if isinstance(softmax, Softmax):
-            accumulator.add(_matrix(state, softmax.scores, cut), table)
+            accumulator.add(_without(_matrix(state, softmax.scores, cut), hidden, -np.inf), table)
         elif table is not None:
-            accumulator.add_weighted(_matrix(state, weights, cut), table)
+            accumulator.add_weighted(_without(_matrix(state, weights, cut), hidden, 0), table)
     return accumulator
+
+
+def _without(matrix: Array, hidden: Array | None, value: float) -> Array:
+    """``matrix`` (heads * queries, keys) with a value for what is hidden from all heads of a query."""
+    if hidden is not None:
+        by_head = matrix.reshape(-1, *hidden.shape)
+        by_head[:, hidden] = value
+    return matrix
 
 
 def _steps(state: State, node: BlockRequantize, block: Block) -> Array | None:

@@ -36,10 +36,12 @@ class TilingField:
 
     Attributes:
         name: its name in the tiling struct.
-        ctype: "int64" or "float32".
+        ctype: "int64" or "float32"; of what kernels do not see also "bool".
         value: what the host computes, over dimensions, parameters, the core count and earlier fields.
         meaning: half a sentence for the reader of the struct.
         host_only: no member of the struct, but a number from which the host computes others.
+        topic: what it is about: ``work``, ``strides``, ``workspace``, or nothing of these.
+        layout: of a stride, the host's number of the layout of its tensor.
     """
 
     name: str
@@ -47,6 +49,8 @@ class TilingField:
     value: Expr
     meaning: str
     host_only: bool = False
+    topic: str = ""
+    layout: Symbol | None = None
 
     @property
     def symbol(self) -> Symbol:

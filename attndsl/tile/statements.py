@@ -214,7 +214,8 @@ class Stage(Statement):
 
     ``doc``: one sentence for the reader of the generated file. ``after_all_cores``: a barrier of all cores of
     its kind comes before it. ``part``: what ``name`` ends with because a program has several attentions;
-    stages that differ in nothing but the attention's own tensors and sizes become one function.
+    stages that differ in nothing but the attention's own tensors and sizes become one function. ``awaits``:
+    rings that another stage of its core reads later in the step; it waits for them and does nothing else.
     """
 
     name: str
@@ -223,6 +224,7 @@ class Stage(Statement):
     body: Seq
     after_all_cores: bool = False
     part: str = ""
+    awaits: tuple[GlobalTensor, ...] = ()
 
     @property
     def stem(self) -> str:
@@ -249,7 +251,8 @@ class Pipelined(Statement):
     iterations of the run before, with the scalars of that run. ``steps`` counts the steps of all runs. The
     last run has as many steps as the deepest lag, without work of their own.
     ``when``: for each stage the condition under which it has work in an iteration, None: always; for a
-    continuous loop only.
+    continuous loop only. ``shorter``: rings with fewer slots than the others, and how many; for a continuous
+    loop only.
     """
 
     var: Symbol
@@ -262,6 +265,7 @@ class Pipelined(Statement):
     back_pressure: bool = False
     steps: Steps | None = None
     when: tuple[Expr | None, ...] = ()
+    shorter: tuple[tuple[GlobalTensor, int], ...] = ()
 
     @property
     def continuous(self) -> bool:

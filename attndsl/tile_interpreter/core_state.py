@@ -16,6 +16,7 @@ from attndsl.expr.nodes import global_key
 from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.instructions import Instruction
+from attndsl.tile.instructions.base import Place, strided
 from attndsl.tile.statements import (
     BLOCK_MODE,
     DEVICE_MODE,
@@ -27,7 +28,6 @@ from attndsl.tile.statements import (
     PickTensor,
     SetCrossFlag,
 )
-from attndsl.tile_interpreter.operand_limits import OperandLimits
 from attndsl.tile_interpreter.run_facts import RingWrites
 
 Array = npt.NDArray[Any]
@@ -43,7 +43,7 @@ class _Collected(dict[int, int]):
 
 @dataclass
 class Device:
-    """What cores share: cross-core counters, limits that operands were held against.
+    """What cores share: the architecture, cross-core counters.
 
     ``dtypes``: in which memories hold elements, by the dtypes of the program. ``moves`` counts what any core
     did, to notice when nothing moves.
@@ -59,7 +59,7 @@ class Device:
     def __post_init__(self) -> None:
         self._wide: dict[int, Array] = {}
         self.ring_writes = RingWrites()
-        self.limits, self.vectors = OperandLimits(self.architecture), self.architecture.aiv_per_aic
+        self.vectors = self.architecture.aiv_per_aic
 
     def workspace_part(self, workspace: Array, start: int, dtype: str) -> Array:
         """The workspace from byte ``start`` on, as elements; wider ones than the program's have a memory of
@@ -112,6 +112,14 @@ class Device:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A slot of a buffer, and the parts of it that instructions asked for: few, again and again."""
+
+    memory: Array
+    parts: dict[Place, Array] = field(default_factory=dict)
+
+
 class Watcher(Protocol):
     """Runs the instructions of a core for somebody who watches them, and hears of its disjoint loops."""
 
@@ -150,10 +158,10 @@ class CoreState:
         self.check = watcher
         self._memory = memory
         self._device = device
-        self.limits = device.limits
-        self._buffers: dict[Buffer, Array] = {}
+        self.architecture = device.architecture
+        self._buffers: dict[Buffer, tuple[_Slot, ...]] = {}
         self._slots: dict[Buffer, int] = {}
-        self._current: dict[Buffer, Array] = {}
+        self._current: dict[Buffer, _Slot] = {}
         self._tensors: dict[GlobalTensor, Array] = {}
         self._kept: dict[KeepScalars, list[dict[str, Any]]] = {}
 
@@ -165,15 +173,23 @@ class CoreState:
 
     def slot(self, buffer: Buffer) -> Array:
         """The current slot of a buffer; memory that was never written holds NaN."""
-        try:
-            return self._current[buffer]
-        except KeyError:
-            pass
+        return (self._current.get(buffer) or self._reach(buffer)).memory
+
+    def rows(self, buffer: Buffer, place: Place) -> Array:
+        """Part of the current slot of a buffer, as rows."""
+        slot = self._current.get(buffer) or self._reach(buffer)
+        found = slot.parts.get(place)
+        if found is None:
+            found = slot.parts[place] = strided(slot.memory, place, buffer.name)
+        return found
+
+    def _reach(self, buffer: Buffer) -> _Slot:
         if buffer not in self._buffers:
             held = self._device.dtypes[buffer.dtype]
             raw = np.full(buffer.slots * buffer.elements * held.itemsize, 0xFF, np.uint8)
-            self._buffers[buffer] = raw.view(held).reshape(buffer.slots, -1)
-        current: Array = self._buffers[buffer][self._slots.get(buffer, 0) % buffer.slots]
+            slots = raw.view(held).reshape(buffer.slots, -1)
+            self._buffers[buffer] = tuple(map(_Slot, slots))
+        current = self._buffers[buffer][self._slots.get(buffer, 0) % buffer.slots]
         self._current[buffer] = current
         return current
 

@@ -1,7 +1,7 @@
 """Limits of operands whose numbers are known when a program runs.
 
 Instructions run again and again with the same few numbers: what was looked at once under the same scalars is
-not looked at again.
+not looked at again, in no launch.
 """
 
 from __future__ import annotations
@@ -17,54 +17,47 @@ from attndsl.target import Architecture
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.instructions.limits import Limit
 
+_REMEMBERED = 1 << 12
+"""Values of scalars that an instruction remembers."""
 
-@dataclass(slots=True)
-class _Watched:
-    """The open limits of an instruction.
+
+@dataclass(frozen=True, slots=True)
+class OpenLimits:
+    """The limits of one instruction's operands on an architecture that are known only when it runs.
 
     ``present``: the scalars that decide them, None where nothing is open. ``seen``: values of these that were
-    looked at; None where memory decides, too.
+    looked at; none are kept where memory decides, too (``reads``).
     """
 
+    item: Instruction
+    architecture: Architecture
     limits: tuple[Limit, ...]
     present: Callable[[Mapping[str, Any]], Any] | None
-    seen: set[Any] | None
+    reads: bool
+    seen: set[Any]
 
-
-class OperandLimits:
-    """Holds the instructions of a launch against their limits, on whatever core they run."""
-
-    def __init__(self, architecture: Architecture) -> None:
-        self._architecture = architecture
-        self._watched: dict[Instruction, _Watched] = {}
-
-    def check(self, item: Instruction, scalars: Mapping[str, Any], value: Callable[[ExprLike], Any]) -> None:
-        """Compare the present numbers of an instruction's operands with their limits.
+    def check(self, scalars: Mapping[str, Any], value: Callable[[ExprLike], Any]) -> None:
+        """Compare the present numbers of the operands with their limits, and remember that they hold.
 
         Raises:
             InternalError: naming the instruction, its line, the operand, its value and its limit.
         """
-        watched = self._watched.get(item)
-        if watched is None:
-            watched = self._watched[item] = _watch(item, self._architecture)
-        if watched.present is None:
+        if self.present is None or (present := self.present(scalars)) in self.seen:
             return
-        present = watched.present(scalars)
-        if watched.seen is not None and present in watched.seen:
-            return
-        for limit in watched.limits:
+        for limit in self.limits:
             number = int(value(limit.value))
             wrong = limit.violation(number)
             if wrong:
                 text = f"{limit.role} is {limit.value} = {number}, {wrong}"
-                raise InternalError(f"'{item.describe()}' ({item.where}): {text}")
-        if watched.seen is not None:
-            watched.seen.add(present)
+                raise InternalError(f"'{self.item.describe()}' ({self.item.where}): {text}")
+        if not self.reads and len(self.seen) < _REMEMBERED:
+            self.seen.add(present)
 
 
-def _watch(item: Instruction, architecture: Architecture) -> _Watched:
+def open_limits(item: Instruction, architecture: Architecture) -> OpenLimits:
+    """The limits of an instruction's operands that are known only when it runs."""
     limits = tuple(item.open_limits(architecture))
     names = sorted({name for limit in limits for name in limit.value.symbols()})
     reads = any(isinstance(node, Load) for limit in limits for node in limit.value.walk())
     present = itemgetter(*names) if names else (tuple if limits else None)
-    return _Watched(limits, present, None if reads else set())
+    return OpenLimits(item, architecture, limits, present, reads, set())

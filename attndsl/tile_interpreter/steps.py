@@ -31,41 +31,95 @@ from attndsl.tile.statements import (
     WaitCrossFlag,
 )
 from attndsl.tile_interpreter.core_state import CoreState
+from attndsl.tile_interpreter.operand_limits import open_limits
 
 Step: TypeAlias = Callable[[CoreState], None]
+PausingStep: TypeAlias = Callable[[CoreState], Generator[str, None, None]]
 
 
 def pausing(statement: Statement, core: CoreState) -> Generator[str, None, None]:
     """Run a statement with its parts; yields "waiting" whenever a flag is not up yet."""
-    if isinstance(statement, WaitCrossFlag):
-        while not core.lower_flag(statement.flag):
-            yield "waiting"
-    elif isinstance(statement, For):
-        for value in _iterations(statement, core):
-            core.scalars[statement.var.name] = value
-            yield from pausing(statement.body, core)
-    elif isinstance(statement, Alloc):
-        yield from pausing(statement.body, core)
-        core.next_slot(statement)
-    elif isinstance(statement, If):
-        branch = statement.then if core.value(statement.condition) else statement.otherwise
-        if branch is not None:
-            now = core.recall(statement) if isinstance(statement, Earlier) else {}
-            yield from pausing(branch, core)
-            core.scalars.update(now)
-    else:
-        for child, plain in _parts(statement):
-            if plain is None:
-                yield from pausing(child, core)
-            else:
-                plain(core)
+    return _pausing(statement)(core)
 
 
 @kept
-def _parts(statement: Statement) -> tuple[tuple[Statement, Step | None], ...]:
-    """Those of the children that do anything, each with its step if it cannot pause."""
-    parts = [(child, None if can_pause(child) else step(child)) for child in statement.children()]
-    return tuple((child, plain) for child, plain in parts if plain is not None or can_pause(child))
+def _pausing(statement: Statement) -> PausingStep:
+    """A statement that may pause as a function of a core."""
+    make = _PAUSING_MAKERS.get(type(statement))
+    return _pausing_all(statement) if make is None else make(statement)
+
+
+def _pausing_wait(item: WaitCrossFlag) -> PausingStep:
+    def run(core: CoreState) -> Generator[str, None, None]:
+        while not core.lower_flag(item.flag):
+            yield "waiting"
+
+    return run
+
+
+def _pausing_for(loop: For) -> PausingStep:
+    name, body = loop.var.name, _pausing(loop.body)
+
+    def run(core: CoreState) -> Generator[str, None, None]:
+        for value in _iterations(loop, core):
+            core.scalars[name] = value
+            yield from body(core)
+
+    return run
+
+
+def _pausing_alloc(item: Alloc) -> PausingStep:
+    body = _pausing(item.body)
+
+    def run(core: CoreState) -> Generator[str, None, None]:
+        yield from body(core)
+        core.next_slot(item)
+
+    return run
+
+
+def _pausing_if(item: If) -> PausingStep:
+    condition, then = evaluator(item.condition), _pausing(item.then)
+    otherwise = None if item.otherwise is None else _pausing(item.otherwise)
+
+    def run(core: CoreState) -> Generator[str, None, None]:
+        if condition(core.scalars):
+            now = core.recall(item) if isinstance(item, Earlier) else None
+            yield from then(core)
+            if now is not None:
+                core.scalars.update(now)
+        elif otherwise is not None:
+            yield from otherwise(core)
+
+    return run
+
+
+def _pausing_all(statement: Statement) -> PausingStep:
+    """Those of the children that do anything, in order."""
+    parts: list[tuple[Step | None, PausingStep | None]] = []
+    for child in statement.children():
+        if can_pause(child):
+            parts.append((None, _pausing(child)))
+        elif (plain := step(child)) is not None:
+            parts.append((plain, None))
+
+    def run(core: CoreState) -> Generator[str, None, None]:
+        for plain, pauses in parts:
+            if plain is not None:
+                plain(core)
+            elif pauses is not None:
+                yield from pauses(core)
+
+    return run
+
+
+_PAUSING_MAKERS: dict[type[Statement], Callable[..., PausingStep]] = {
+    WaitCrossFlag: _pausing_wait,
+    For: _pausing_for,
+    Alloc: _pausing_alloc,
+    If: _pausing_if,
+    Earlier: _pausing_if,
+}
 
 
 @kept
@@ -84,10 +138,15 @@ def step(statement: Statement) -> Step | None:
 
 
 def _instruction(item: Instruction) -> Step:
-    run, ring = item.run, _ring_of(item)
+    run, ring, known = item.run, _ring_of(item), None
 
     def step(core: CoreState) -> None:
-        core.limits.check(item, core.scalars, core.value)
+        nonlocal known
+        limits = known
+        if limits is None or limits.architecture is not core.architecture:
+            known = limits = open_limits(item, core.architecture)
+        if limits.present is not None:
+            limits.check(core.scalars, core.value)
         if ring is not None:
             core.note_ring(ring)
         if core.check is None:
@@ -119,8 +178,9 @@ def _for(loop: For) -> Step | None:
     name, body = loop.var.name, step(loop.body)
 
     def run(core: CoreState) -> None:
+        scalars = core.scalars
         for value in _iterations(loop, core):
-            core.scalars[name] = value
+            scalars[name] = value
             if body is not None:
                 body(core)
 
@@ -221,10 +281,12 @@ def _iterations(loop: For, core: CoreState) -> Iterator[int]:
     """The values of a loop's variable; scalars of its body end with it, and outer ones of their names are
     again what they were."""
     scalars = core.scalars
-    outer = {name: scalars[name] for name in _named_inside(loop) if name in scalars}
     values = range(*_bounds(loop)(scalars))
-    if loop.runs and not values:
-        raise InternalError(f"the loop over {loop.var} does not run at all, it declares that it does")
+    if not values:
+        if loop.runs:
+            raise InternalError(f"the loop over {loop.var} does not run at all, it declares that it does")
+        return
+    outer = {name: scalars[name] for name in _named_inside(loop) if name in scalars}
     if core.check is None or not loop.disjoint:
         yield from values
     else:

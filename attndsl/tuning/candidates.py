@@ -36,6 +36,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
     "base_n": (64, 128, 256),
     "base_k": (64, 128),
     "value_n": ("auto", 64, 128, 256),
+    "value_width": ("auto", 256),
     "split_kv": ("auto", "idle", "even", 1, 2, 4),
     "task_rows": ("even", "most"),
 }
@@ -50,6 +51,7 @@ UNSEEN: Mapping[str, tuple[int | str, ...]] = {
     "query_slots": ("auto", 1, 2),
     "value_slots": ("auto", 1, 2),
     "item_order": ("auto", "splits", "tasks", "longest"),
+    "score_slots": ("auto", "ring", "prefetch"),
 }
 """Values of the options that change who waits for whom: only the emulator tells them apart."""
 

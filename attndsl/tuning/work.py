@@ -21,6 +21,7 @@ from attndsl.target import Core, Device, Pipe
 from attndsl.target.costs import Cost
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction, LoadNz, Mmad
+from attndsl.tile.instructions.base import Place
 from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program
 from attndsl.tile.scalars import step_counters
 from attndsl.tile.statements import Collect, For, If, Let, PickTensor, Pipelined, Seq, Statement
@@ -379,6 +380,10 @@ class _Present:
 
     def slot(self, buffer: Buffer) -> Any:
         """Amounts of work do not depend on what memories hold."""
+        raise NotImplementedError(buffer.name)
+
+    def rows(self, buffer: Buffer, place: Place) -> Any:
+        """As :meth:`slot`."""
         raise NotImplementedError(buffer.name)
 
     def tensor(self, tensor: GlobalTensor) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from attndsl.codegen.host.host_files import definition_files, host_files
-from attndsl.codegen.host.tiling_text import Row, host_text
+from attndsl.codegen.host.problem_rows import Row
+from attndsl.codegen.host.tiling_text import host_text
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.project.project import plan_project

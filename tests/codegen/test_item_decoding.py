@@ -101,3 +101,31 @@ def test_kernels_of_several_attentions_decode_each_where_it_is() -> None:
     relay = compile_operator(ops.relay_attention, Specialization(dtype="float16", padded_head_size=128))
     assert item_decoding(relay.program) is None
     assert "DecodeItem" not in device_files([relay])[kernel_path(relay)]
+
+
+def test_stages_and_kept_steps_take_the_item_itself() -> None:
+    """One reference instead of a list of numbers, whose order nothing checks."""
+    source = device_files([compiled()])[kernel_path(compiled())]
+    assert "ScoreTile(const Item &work, " in source and "ScoreTile(work, " in source
+    assert "WeightedTile(earlier.work, " in source
+    (fields,) = re.findall(r"struct CubeStep \{\n(.*?)\n    \};", source, re.DOTALL)
+    assert fields.split()[:2] == ["Item", "work;"]
+    own = set(re.findall(r"\w+(?=[,;])", fields)) - {"work"}
+    decoding = item_decoding(compiled().program)
+    assert decoding is not None and own.isdisjoint(decoding.names())
+    assert re.search(r"cubeSteps_\[slot\] = \{work, ", source)
+
+
+def test_a_scalar_of_the_value_of_another_is_that_one() -> None:
+    """New keys and new values begin at the same row, which the item has already."""
+    special = Specialization(
+        dtype="float16",
+        padded_head_size=64,
+        padded_value_size=64,
+        features=frozenset({"key", "value"}),
+    )
+    kernel = compile_operator(ops.self_attention, special)
+    source = device_files([kernel])[kernel_path(kernel)]
+    assert "newValueStart = " not in source and "newKeyStart = " not in source.split("AppendRows()")[0]
+    assert source.count("const int64_t keyPosition = ") == 2, "one for the cube, one where rows are appended"
+    assert "valuePosition = " not in source

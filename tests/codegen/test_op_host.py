@@ -171,6 +171,7 @@ def test_bad_calls_are_refused_with_the_words_of_python(folder, capfd):
         said = capfd.readouterr().err
         if tiled is None and message.partition("; did you mean")[0] in said:
             refused += 1
+            assert "[ERROR] OP(node, Type): " in said, "as CANN's operators write"
     assert refused >= 50, refused
 
 

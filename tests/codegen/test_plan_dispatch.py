@@ -24,7 +24,8 @@ def compiled(dtype: str, *features: str) -> Compiled:
 
 
 def planned(dtype: str, *features: str, row: str = "schedule::kRing") -> PlannedKernel:
-    return PlannedKernel(compiled(dtype, *features), "Tile", f"text_{'_'.join(features)}", (row,), "false")
+    text = f"text_{'_'.join(features)}"
+    return PlannedKernel(compiled(dtype, *features), "Tile", "BlocksWait", text, (row,))
 
 
 def test_kernels_of_two_dtypes_share_a_branch_that_asks_for_the_dtype_once() -> None:
@@ -33,16 +34,15 @@ def test_kernels_of_two_dtypes_share_a_branch_that_asks_for_the_dtype_once() -> 
     assert branch.key == PICKED.format("Key::kFloat16D64", "Key::kBfloat16D64")
     asked = [test for test in branch.test if "queryDtype" in test]
     assert len(asked) == 1 and "kFloat16" in asked[0] and "kBfloat16" in asked[0]
-    assert (branch.row, branch.row_type) == (("schedule::kRing",), "constexpr Kernel")
+    assert branch.row == "schedule::kRing"
 
 
 def test_a_number_that_differs_by_dtype_is_picked_by_it() -> None:
     (branch,) = dispatch([planned("float16", row="0"), planned("bfloat16", row="1")], WORDS).branches
-    assert branch.row == (PICKED.format(0, 1),)
-    assert branch.row_type == "const Kernel"
+    assert branch.row == PICKED.format(0, 1)
 
 
-@pytest.mark.parametrize("change", [{"namespace": "other"}, {"function": "Tile2"}, {"waits": "true"}])
+@pytest.mark.parametrize("change", [{"namespace": "other"}, {"function": "Tile2"}])
 def test_kernels_that_are_launched_otherwise_have_branches_of_their_own(change: dict[str, str]) -> None:
     found = dispatch([planned("float16"), replace(planned("bfloat16"), **change)], WORDS)
     assert len(found.branches) == 2
@@ -55,6 +55,33 @@ def test_what_all_kernels_ask_for_is_asked_once() -> None:
     assert "problem.D > 48 && problem.D <= 64" in found.common
     assert not any(test in found.common for each in found.branches for test in each.test)
     assert "problem.pseShiftGiven != 0" in found.branches[1].test
+
+
+def test_conditions_that_several_branches_ask_for_have_a_name() -> None:
+    """Two of three kernels take values, in the layouts of packed rows."""
+    pa = ops.self_attention.modes[0]
+    kernels = []
+    for features in (("value",), ("value", "logN"), ()):
+        special = Specialization(
+            dtype="float16", padded_head_size=64, padded_value_size=64, features=frozenset(features)
+        )
+        text = f"text_{'_'.join(features)}"
+        kernels.append(PlannedKernel(compile_operator(pa, special), "Tile", "BlocksWait", text, ()))
+    found = dispatch(kernels, problem_words(pa))
+    ((name, text),) = found.named
+    assert name == "valueIsTokensOrMerged" and "kTokens" in text and "kMerged" in text
+    assert [name in branch.test for branch in found.branches] == [True, True, False]
+    assert not any(text in branch.test for branch in found.branches)
+
+
+def test_functions_of_several_orders_are_named_in_the_rows() -> None:
+    one, other = planned("float16"), replace(planned("float16", "pse_shift"), function="Tile2", waits="W2")
+    found = dispatch([one, other], WORDS)
+    assert (found.function, found.waits) == ("", "")
+    assert [branch.row for branch in found.branches] == [
+        "schedule::kRing, &Tile, &BlocksWait",
+        "schedule::kRing, &Tile2, &W2",
+    ]
 
 
 def test_kernels_of_one_dtype_are_tried_in_their_order() -> None:

@@ -82,6 +82,23 @@ def test_a_definition_stands_for_its_value(expr: Expr, env: dict[str, int]) -> N
         assert low <= use.evaluate({**env, "x": expr.evaluate(env)}) <= high
 
 
+@given(expressions, expressions, environments)
+def test_what_was_found_holds_for_names_defined_later(expr: Expr, other: Expr, env: dict[str, int]) -> None:
+    """One prover that is told a name gives what a new one gives that knew it from the start."""
+    facts, name = facts_of(env), Symbol("x")
+    known = Facts(
+        facts.bounded(name, *Prover(facts).range(expr)).ranges,
+        facts.sizes,
+        facts.multiples,
+        definitions={"x": expr},
+    )
+    prover = Prover(facts)
+    prover.range(select(A > 3, other, expr))
+    prover.define(name, expr)
+    for use in (name * A, select(A > 3, name * other, name + B), select(name < 5, other - name, other)):
+        assert prover.range(use) == Prover(known).range(use)
+
+
 GIVEN = NATURAL.given((B > 0) & (C > 0) & (D > 0)).bounded(A * B * C, 0, 1000)
 
 
@@ -143,9 +160,9 @@ def test_choices_under_equal_facts_are_proved_once(monkeypatch: pytest.MonkeyPat
     """Of three sizes each is below 4, or not, or not decided yet: facts of 27 kinds, however many choices."""
     made, plain = list[Facts](), Prover.__init__
 
-    def noting(self: Prover, facts: Facts) -> None:
+    def noting(self: Prover, facts: Facts, outermost: Prover | None = None) -> None:
         made.append(facts)
-        plain(self, facts)
+        plain(self, facts, outermost)
 
     monkeypatch.setattr(Prover, "__init__", noting)
     definitions: dict[str, Expr] = {"x0": A}

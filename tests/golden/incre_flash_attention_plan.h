@@ -31,9 +31,9 @@ struct ValueLayout {
 };
 }  // namespace values
 
-constexpr int64_t kTenths = 10;  // the work of the busiest core without splits, in its tenths
-// tenths that splits which even out the cores leave it, at most
-constexpr int64_t kTenthsWithSplits = 9;
+constexpr int64_t kWorkWithoutEvenSplits = 10;  // the work of the busiest core, in tenths
+// tenths that splits may leave of it to be worth their merge
+constexpr int64_t kWorkWithEvenSplits = 9;
 constexpr int64_t kTilesOfEvenSplit = 2;  // score tiles of such a split, at least
 // lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
 constexpr int64_t kStatisticLanes = 8;
@@ -44,25 +44,25 @@ constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
 // The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
-    int64_t D = 0;  // head size, D
-    int64_t attnMaskGiven = 0;  // whether attn_mask is passed
-    int64_t pseShiftGiven = 0;  // whether pse_shift is passed
-    int64_t quantScale2Given = 0;  // whether quant_scale2 is passed
-    int64_t quantOffset2Given = 0;  // whether quant_offset2 is passed
-    int64_t antiquantScaleGiven = 0;  // whether antiquant_scale is passed
-    int64_t antiquantOffsetGiven = 0;  // whether antiquant_offset is passed
-    int64_t blockTableGiven = 0;  // whether block_table is passed
-    int64_t kvPaddingSizeGiven = 0;  // whether kv_padding_size is passed
-    int64_t keySplit = 0;  // split(key)
-    int64_t valueSplit = 0;  // split(value)
-    int64_t kvN = 0;  // size kvN of the contract
-    int64_t N = 0;  // size N of the contract
-    int64_t B = 0;  // size B of the contract
-    int64_t S = 0;  // size S of the contract
+    int64_t D = 0;  // head size of queries and keys
+    int64_t attnMaskGiven = 0;  // 1 if attn_mask is passed
+    int64_t pseShiftGiven = 0;  // 1 if pse_shift is passed
+    int64_t quantScale2Given = 0;  // 1 if quant_scale2 is passed
+    int64_t quantOffset2Given = 0;  // 1 if quant_offset2 is passed
+    int64_t antiquantScaleGiven = 0;  // 1 if antiquant_scale is passed
+    int64_t antiquantOffsetGiven = 0;  // 1 if antiquant_offset is passed
+    int64_t blockTableGiven = 0;  // 1 if block_table is passed
+    int64_t kvPaddingSizeGiven = 0;  // 1 if kv_padding_size is passed
+    int64_t keySplit = 0;  // 1 if key is a list of one tensor a batch row
+    int64_t valueSplit = 0;  // 1 if value is a list of one tensor a batch row
+    int64_t kvN = 0;  // key/value heads
+    int64_t N = 0;  // query heads
+    int64_t B = 0;  // batch rows
+    int64_t S = 0;  // key positions of a batch row
     int64_t cores = 0;  // cube cores of the device
     float scale_value = 0;  // parameter scale_value
-    int64_t keyLayout = 0;  // index of the layout of key
-    int64_t valueLayout = 0;  // index of the layout of value
+    int64_t keyLayout = 0;  // layout of key; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
+    int64_t valueLayout = 0;  // layout of value; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
     int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
 };
 
@@ -83,8 +83,7 @@ inline IncreFlashAttentionTiling OneBlock()
     return tiling;
 }
 
-// The differences between the launches of kernels. A form selects one of several expressions of a
-// field.
+// What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
@@ -92,14 +91,13 @@ struct Kernel {
     int64_t ring;  // workspace slots between cube and vector cores
 };
 
-// The tiling data of a launch; a kernel reads the fields that it needs.
-inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+// Cuts the rows into tasks and their keys into splits; the blocks that share them.
+inline void PartitionWork(const Problem &problem, const Kernel &kernel,
+    IncreFlashAttentionTiling &tiling)
 {
     using attndsl::MinOf;
     using attndsl::MaxOf;
     using attndsl::CeilDiv;
-    using attndsl::RoundUp;
-    IncreFlashAttentionTiling tiling{};
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
@@ -107,62 +105,92 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
     const int64_t keyTiles = CeilDiv(problem.S, kernel.tileKeys);  // score tiles of a row, at most
+    // splits that give each core an item
+    const int64_t splitsForAll = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles));
     const int64_t tasksOfCore = CeilDiv(tiling.tasks, problem.cores);  // tasks of the busiest core
     // items of the busiest core if each task has 3 splits
     const int64_t thirdsOfCore = CeilDiv(tiling.tasks * 3, problem.cores);
+    // whether 3 splits of each task even out the cores
+    const bool thirdsAreEven =
+        thirdsOfCore * kWorkWithoutEvenSplits <= tasksOfCore * 3 * kWorkWithEvenSplits
+            && keyTiles >= kTilesOfEvenSplit * 3;
     // items of the busiest core if each task has 2 splits
     const int64_t halvesOfCore = CeilDiv(tiling.tasks * 2, problem.cores);
+    // whether 2 splits of each task even out the cores
+    const bool halvesAreEven =
+        halvesOfCore * kWorkWithoutEvenSplits <= tasksOfCore * 2 * kWorkWithEvenSplits
+            && keyTiles >= kTilesOfEvenSplit * 2;
     tiling.splits =
-        tiling.tasks > problem.cores
-            ? (thirdsOfCore * kTenths <= tasksOfCore * 3 * kTenthsWithSplits
-                && keyTiles >= kTilesOfEvenSplit * 3
-                ? 3
-                : (halvesOfCore * kTenths <= tasksOfCore * 2 * kTenthsWithSplits
-                    && keyTiles >= kTilesOfEvenSplit * 2
-                    ? 2
-                    : 1))
-            : MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles));
+        tiling.tasks > problem.cores ? (thirdsAreEven ? 3 : (halvesAreEven ? 2 : 1)) : splitsForAll;
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
+}
+
+// Elements between neighbours along the axes of tensors, by layout.
+inline void SetStrides(const Problem &problem, IncreFlashAttentionTiling &tiling)
+{
     tiling.attentionOutStrideB = problem.N * problem.D;
     tiling.attentionOutStrideN = problem.D;
-    // rows of all key splits, 0 without any
-    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
-    tiling.queryHeads = problem.N;
-    tiling.keyStrideT =
-        problem.keyLayout == values::KeyLayout::kBsh ? problem.kvN * problem.D : problem.D;
-    tiling.keyStrideK =
-        problem.keyLayout == values::KeyLayout::kBsh ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == values::KeyLayout::kBsh
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
     tiling.attnMaskStrideB = problem.S;
-    tiling.valueStrideT =
-        problem.valueLayout == values::ValueLayout::kBsh ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK =
-        problem.valueLayout == values::ValueLayout::kBsh ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == values::ValueLayout::kBsh
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
     tiling.queryStrideB = problem.N * problem.D;
     tiling.queryStrideN = problem.D;
+    switch (problem.keyLayout) {
+        case values::KeyLayout::kBsh:
+            tiling.keyStrideT = problem.kvN * problem.D;
+            tiling.keyStrideK = problem.D;
+            tiling.keyStrideB = problem.S * (problem.kvN * problem.D);
+            break;
+        case values::KeyLayout::kBnsd:
+            tiling.keyStrideT = problem.D;
+            tiling.keyStrideK = problem.S * problem.D;
+            tiling.keyStrideB = problem.kvN * (problem.S * problem.D);
+            break;
+        default:
+            break;
+    }
+    switch (problem.valueLayout) {
+        case values::ValueLayout::kBsh:
+            tiling.valueStrideT = problem.kvN * problem.D;
+            tiling.valueStrideK = problem.D;
+            tiling.valueStrideB = problem.S * (problem.kvN * problem.D);
+            break;
+        case values::ValueLayout::kBnsd:
+            tiling.valueStrideT = problem.D;
+            tiling.valueStrideK = problem.S * problem.D;
+            tiling.valueStrideB = problem.kvN * (problem.S * problem.D);
+            break;
+        default:
+            break;
+    }
+}
+
+// Sizes and settings as kernels read them.
+inline void SetScalars(const Problem &problem, IncreFlashAttentionTiling &tiling)
+{
+    tiling.scaleValue = problem.scale_value;
+    tiling.headDim = problem.D;
+    tiling.queryHeads = problem.N;
+    tiling.keyCapacity = problem.S;
+    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
+}
+
+// Puts the tensors of the workspace one after the other, in bytes.
+inline void PlaceWorkspace(const Kernel &kernel, IncreFlashAttentionTiling &tiling)
+{
+    using attndsl::RoundUp;
+    // rows of all key splits, 0 without any
+    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
     tiling.partialMaxOffset = 0;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingOffset =
-        tiling.partialOutOffset
-            + RoundUp(partialRows * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
+    // bytes of the row maxima of key splits
+    const int64_t partialMaxBytes =
+        RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
+    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
+    // bytes of the weighted sums of key splits
+    const int64_t partialOutBytes =
+        RoundUp(partialRows * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
@@ -175,21 +203,33 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+}
+
+// Whether blocks wait for each other: all start at once, or none.
+inline bool BlocksWait([[maybe_unused]] const Problem &problem,
+    [[maybe_unused]] const Kernel &kernel, const IncreFlashAttentionTiling &tiling)
+{
+    return tiling.splits > 1;
+}
+
+// The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
+inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+{
+    IncreFlashAttentionTiling tiling{};
+    PartitionWork(problem, kernel, tiling);
+    SetStrides(problem, tiling);
+    SetScalars(problem, tiling);
+    PlaceWorkspace(kernel, tiling);
     return tiling;
 }
 
-// A launch of the kernel with this tiling key. `waits`: its blocks wait for each other.
-inline Plan PlanOf(IncreFlashAttentionTilingKey key, const IncreFlashAttentionTiling &tiling,
-    bool waits)
-{
-    Plan plan{static_cast<uint64_t>(key), waits ? kBatchMode : 0, tiling};
-    plan.tiling.key = plan.key;
-    return plan;
-}
+// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+struct Choice {
+    IncreFlashAttentionTilingKey key;
+    Kernel kernel;
+};
 
-// Selects the kernel for a problem and plans its launch. `empty`: there is nothing to compute; one
-// block starts and ends.
-inline Plan PlanLaunch(const Problem &problem, bool empty = false)
+inline Choice SelectKernel(const Problem &problem)
 {
     using Key = IncreFlashAttentionTilingKey;
     // incre_flash_attention_d64_attn_mask: float16
@@ -204,13 +244,27 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d64_attn_mask;
-        constexpr Kernel kernel{
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
         const Key key = Key::kFloat16D64AttnMask;
-        const IncreFlashAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
     }
-    return Plan{};
+    return Choice{};
+}
+
+// The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
+{
+    const Choice choice = SelectKernel(problem);
+    Plan plan{};
+    plan.key = static_cast<uint64_t>(choice.key);
+    if (plan.key == 0) {
+        return plan;
+    }
+    IncreFlashAttentionTiling &tiling = plan.tiling;
+    tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
+    tiling.key = plan.key;
+    plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    return plan;
 }
 
 }  // namespace incre_flash_attention_host

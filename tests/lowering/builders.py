@@ -161,4 +161,4 @@ def _argument(node: nodes.Input, dtype: str) -> GlobalTensor:
 def _layout(name: str, axes: Sequence[str], extents: dict[str, Expr]) -> TensorLayout:
     sizes = [extents[axis] for axis in axes]
     strides = {axis: product(sizes[place + 1 :]) for place, axis in enumerate(axes)}
-    return TensorLayout(name, (strides,), ("only",), (0,), (tuple(sizes),))
+    return TensorLayout(name, name, (strides,), ("only",), (0,), (tuple(sizes),))

@@ -55,7 +55,7 @@ LEGAL = {
     "tile_k": range(64, 1985, 64), "ring": range(2, 9), "rows": range(8, 65, 8), "base_n": range(16, 257, 16),
     "base_k": range(16, 257, 16), "slots": (1, 2), "max_rows": range(16, 257, 16),
     "split_kv": range(1, 4097), "cores": range(1, 25), "value_n": range(16, 257, 16), "query_slots": (1, 2),
-    "value_slots": (1, 2), "result_slots": (1, 2), "widen_lead": range(7),
+    "value_slots": (1, 2), "result_slots": (1, 2), "widen_lead": range(7), "value_width": range(16, 1025, 16),
 }  # fmt: skip
 
 
@@ -63,7 +63,8 @@ WORDS = {
     "task_rows": ("even", "most"), "pipeline": ("auto", "continuous", "drained"),
     "item_order": ("auto", "splits", "tasks", "longest"), "split_kv": ("auto", "idle", "even"),
     "cores": ("auto",),
-    "value_n": ("auto",), "query_slots": ("auto",), "value_slots": ("auto",),
+    "value_n": ("auto",), "query_slots": ("auto",), "value_slots": ("auto",), "value_width": ("auto",),
+    "score_slots": ("auto", "ring", "prefetch"),
 }  # fmt: skip
 
 
@@ -243,6 +244,7 @@ def test_many_stated_values_are_kept_and_the_result_is_right(tmp_path, choices, 
         {"base_n": 48, "base_k": 16, "split_kv": 3},
         {"pipeline": "drained", "item_order": "tasks", "split_kv": 3},
         {"value_n": 16, "query_slots": 1, "value_slots": 1},
+        {"value_n": 32, "value_width": 48, "tile_k": 192},
     ],
     ids=str,
 )
@@ -274,11 +276,10 @@ def test_only_what_is_left_open_shrinks():
         seen.append(found)
         schedule = smaller(schedule, {}, ARCHITECTURE)
     results_first = [(16, 512, 2, 128, 2), (16, 512, 2, 128, 1), (8, 512, 2, 128, 2), (8, 512, 2, 128, 1)]
-    assert seen[:5] == [*results_first, (8, 512, 2, 64, 1)]
-    seen = [each[:4] for each in seen[2:]]
+    assert seen[:6] == [*results_first, (8, 256, 2, 128, 1), (8, 512, 2, 64, 1)]
     assert smaller(Schedule(max_rows=256), {}, ARCHITECTURE) == Schedule(max_rows=128)
-    assert seen[3:6] == [(8, 256, 2, 64), (8, 128, 2, 64), (8, 128, 1, 64)]
-    assert seen[6:] == [(8, 64, 1, 64), (8, 64, 1, 32), (8, 64, 1, 16)]
+    assert [each[:4] for each in seen[6:9]] == [(8, 256, 2, 64), (8, 128, 2, 64), (8, 128, 1, 64)]
+    assert [each[:4] for each in seen[9:]] == [(8, 64, 1, 64), (8, 64, 1, 32), (8, 64, 1, 16)]
     assert smaller(Schedule(), {"result_slots": 2}, ARCHITECTURE) == Schedule(rows=8)
     few = Schedule(rows=8, max_rows=64, result_slots=1)
     single = replace(few, slots=1, result_slots=1)
@@ -288,6 +289,8 @@ def test_only_what_is_left_open_shrinks():
     assert smaller(few, {"tile_k": 512, "slots": 2}, ARCHITECTURE) == replace(few, max_rows=32)
     assert smaller(few, {"tile_k": 512, "slots": 2, "max_rows": 64}, ARCHITECTURE) is None
     assert smaller(few, {"slots": 2}, ARCHITECTURE) == replace(few, tile_k=256)
+    small = replace(few, tile_k=256)
+    assert smaller(small, {"slots": 2, "max_rows": 64}, ARCHITECTURE) == replace(small, tile_k=128)
 
 
 def test_events_run_out_for_results_first():
@@ -311,10 +314,20 @@ def test_rows_are_widened_fewer_tiles_ahead_than_the_ring_has(ring, lead):
 
 def test_rows_of_a_step_stay_where_another_memory_than_theirs_is_full():
     """Only the unified buffer holds the rows of a step; fewer rows a task may still mean fewer of them."""
-    assert smaller(Schedule(max_rows=128), {}, ARCHITECTURE, "L1") == Schedule(max_rows=64)
-    least = Schedule(max_rows=32, tile_k=64, slots=1)
+    one = {"query_slots": 1}
+    assert smaller(Schedule(max_rows=128, **one), {}, ARCHITECTURE, "L1") == Schedule(max_rows=64, **one)
+    least = Schedule(max_rows=32, tile_k=64, slots=1, **one)
     assert smaller(least, {}, ARCHITECTURE, "L1") == replace(least, max_rows=16, rows=8)
     assert smaller(least, {"rows": 16}, ARCHITECTURE, "L1") is None
+
+
+def test_l1_gives_up_what_waits_before_rows():
+    """Queries of the next item come later, and copies of values bring the columns of one multiply."""
+    wide = Schedule(value_width=256)
+    single = replace(wide, query_slots=1)
+    assert smaller(wide, {}, ARCHITECTURE, "L1") == single
+    assert smaller(single, {}, ARCHITECTURE, "L1") == replace(single, value_width="auto")
+    assert smaller(single, {"value_width": 256}, ARCHITECTURE, "L1") == replace(single, max_rows=64)
 
 
 def test_the_depth_of_a_multiply_is_not_cut_to_slivers():

@@ -114,7 +114,7 @@ def test_arithmetic_of_elements_elsewhere_is_refused(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "another place than the key's": (IDS, "x[b, j // 2] == 1", "let the last index be the key itself"),
+    "another place than the key's": (IDS, "x[b, S - 1 - j] == 1", "let the last index be the key itself"),
     "a product": (IDS, "x[b, j] * 2 == 4", "divide both sides of the comparison"),
     "a quotient": (IDS, "x[b, j] // 2 == 1", "pass the quotient or remainder as an input of its own"),
     "two elements": (IDS, "x[b, j] == x[b, j]", "two numbers that differ by key"),

@@ -106,7 +106,7 @@ REFUSED = {
     ),
     "a function without a rule": (
         number("p.lse.cast('float16')"),
-        r"Cast of row statistics.*made of p\.row_max",
+        r"Cast for each row.*made of p\.row_max",
     ),
 }
 

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attndsl.codegen.host.tiling_text import outside_names
+from attndsl.codegen.host.problem_rows import outside_names
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.execute.execute import plan_of, written
 from attndsl.spec.operator.loader import load

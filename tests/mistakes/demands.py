@@ -55,7 +55,11 @@ DEMANDS = (
                 "assert N % K == 1",
             ),
         ),
-        ("mine.py:14: AssertionError: ; what must hold of calls is stated by op.require(condition, text)"),
+        (
+            "mine.py:14: Python decides 'assert' while the spec is read, and 'N % K == 1' has no "
+            "value until the operator is called; what must hold of calls is stated by "
+            "op.require(condition, text)"
+        ),
     ),
     Mistake(
         "whole lengths in a constraint",
@@ -205,9 +209,9 @@ DEMANDS = (
         DENSE,
         (("# more\n", 'cap = op.param("cap", bool, default=True)\nif cap:\n    pass\n'),),
         (
-            "mine.py:14: TypeError: 'cap' has no value yet: it is symbolic until the operator is "
-            "called; join conditions by & and |, each in parentheses, also those of a < b < c, "
-            "and take maximum and minimum of attndsl.spec for max and min"
+            "mine.py:14: Python decides 'if' while the spec is read, and 'cap' has no value "
+            "until the operator is called; attend.when(condition, a, b) chooses between values "
+            "and select(condition, a, b) between numbers"
         ),
     ),
     Mistake(

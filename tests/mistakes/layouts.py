@@ -45,7 +45,7 @@ LAYOUTS = (
         ),
         (
             "mine.py:7: query: axis 'b' has no size in op.axes; 'b' is no axis; there are B, N, "
-            "K, Q, T, D, E, P, R, W, C, J, G, X, L, U, S, Y"
+            "K, Q, H, T, D, E, P, R, W, C, J, G, X, L, U, S, Y"
         ),
     ),
     Mistake(
@@ -161,15 +161,16 @@ LAYOUTS = (
     Mistake(
         "letter that is no axis",
         DENSE,
-        (("op.axes(B=B, N=N, K=K, Q=S, T=T, D=D, E=D)", "op.axes(B=B, H=N, K=K, Q=S, T=T, D=D, E=D)"),),
+        (("op.axes(B=B, N=N, K=K, Q=S, T=T, D=D, E=D)", "op.axes(B=B, Z=N, K=K, Q=S, T=T, D=D, E=D)"),),
         (
-            "mine.py:5: 'H' is no axis; there are B batch rows, N query heads, K key/value "
-            "heads, Q query positions of a batch row, T key positions of a batch row, D channels "
-            "of queries and keys, E channels of values, P blocks of a cache, R rows of a cache "
-            "block, W columns of a block table, C components, such as key and value, of one "
-            "tensor, J blocks of keys of a selection, G groups of batch rows that share keys, X "
-            "ranks in a selection, L copies of a value, U stored key rows, of a group or of all "
-            "batch rows, S packed query tokens of all batch rows, Y layers of a cache"
+            "mine.py:5: 'Z' is no axis; there are B batch rows, N query heads, K key/value "
+            "heads, Q query positions of a batch row, H blocks of query positions that share a "
+            "list, T key positions of a batch row, D channels of queries and keys, E channels of "
+            "values, P blocks of a cache, R rows of a cache block, W columns of a block table, C "
+            "components, such as key and value, of one tensor, J blocks of keys of a selection, "
+            "G groups of batch rows that share keys, X ranks in a selection, L copies of a "
+            "value, U stored key rows, of a group or of all batch rows, S packed query tokens of "
+            "all batch rows, Y layers of a cache"
         ),
     ),
     Mistake(

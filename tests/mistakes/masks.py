@@ -11,9 +11,9 @@ MASKS = (
         DENSE,
         (("s = s.where(j <= i)", "s = s.where((j <= i) and (j > i - window))"),),
         (
-            "mine.py:19: TypeError: 'j <= i' has no value yet: it is symbolic until the operator "
-            "is called; join conditions by & and |, each in parentheses, also those of a < b < "
-            "c, and take maximum and minimum of attndsl.spec for max and min"
+            "mine.py:19: Python decides 'and' while the spec is read, and 'j <= i' has no value "
+            "until the operator is called; join conditions by &, each in parentheses, as in (a) "
+            "& (b)"
         ),
         instead=(("s = s.where(j <= i)", "s = s.where((j <= i) & (j > i - window))"),),
     ),
@@ -22,9 +22,9 @@ MASKS = (
         DENSE,
         (("s = s.where(j <= i)", "s = s.where(j <= i & j > i - window)"),),
         (
-            "mine.py:19: TypeError: 'j <= (i and j)' has no value yet: it is symbolic until the "
-            "operator is called; join conditions by & and |, each in parentheses, also those of "
-            "a < b < c, and take maximum and minimum of attndsl.spec for max and min"
+            "mine.py:19: Python decides a chain of comparisons while the spec is read, and 'j <= "
+            "i and j > i - window' has no value until the operator is called; join both "
+            "comparisons by &, each in parentheses, as in (a < b) & (b < c)"
         ),
     ),
     Mistake(
@@ -32,9 +32,9 @@ MASKS = (
         DENSE,
         (("s = s.where(j <= i)", "s = s.where(i - window < j <= i)"),),
         (
-            "mine.py:19: TypeError: 'i - window < j' has no value yet: it is symbolic until the "
-            "operator is called; join conditions by & and |, each in parentheses, also those of "
-            "a < b < c, and take maximum and minimum of attndsl.spec for max and min"
+            "mine.py:19: Python decides a chain of comparisons while the spec is read, and 'i - "
+            "window < j <= i' has no value until the operator is called; join both comparisons "
+            "by &, each in parentheses, as in (a < b) & (b < c)"
         ),
         instead=(("s = s.where(j <= i)", "s = s.where((i - window < j) & (j <= i))"),),
     ),
@@ -138,14 +138,7 @@ MASKS = (
         "remainder without comparison",
         DENSE,
         (("s = s.where(j <= i)", "s = s.where(j % 4)"),),
-        (
-            "mine has no kernel yet: mine.py:19: a mask that shows no interval of keys and no "
-            "keys one by one ('j % 4' is no comparison) has no lowering rule yet; compare j plus "
-            "what is the same for all keys, or its quotient // or remainder % by an integer that "
-            "each call has one of, or an element x[b, j] of an integer tensor; or declare a mask "
-            "in bytes over any of the axes B, S, N, K, Q and T, with a column for each key, and "
-            "pass it expanded; the reference backend computes it"
-        ),
+        "mine.py:19: 'j % 4' is a number, no condition; compare it, as in (j % 4) != 0",
         instead=(("s = s.where(j <= i)", "s = s.where(j % 4 == 0)"),),
     ),
     Mistake(
@@ -315,24 +308,22 @@ MASKS = (
         (
             "mine has no kernel yet: mine.py:19: a mask that shows no interval of keys and no "
             "keys one by one ('seg[j * S + b]' reads a tensor at another place than the key's) "
-            "has no lowering rule yet; let the last index be the key itself, as in x[b, j], or "
-            "declare a mask in bytes over any of the axes B, S, N, K, Q and T, with a column for "
-            "each key, and pass it expanded; the reference backend computes it"
+            "has no lowering rule yet; let the last index be the key itself, as in x[b, j], or a "
+            "block of keys, as in x[b, i // 64, j // 64], or declare a mask in bytes over any of "
+            "the axes B, S, N, K, Q and T, with a column for each key, and pass it expanded; the "
+            "reference backend computes it"
         ),
     ),
     Mistake(
         "neighbour of the key",
         DENSE,
         (
-            ("# more\n", 'seg = op.input("seg", "B S", dtype="int32", indexed=True)\n'),
-            ("s = s.where(j <= i)", "s = s.where(seg[b, i] == seg[b, j + 1])"),
+            ("# more\n", 'seg = op.input("seg", "T", dtype="int32", indexed=True)\n'),
+            ("s = s.where(j <= i)", "s = s.where(seg[j] == seg[j + 1])"),
         ),
         (
-            "mine has no kernel yet: mine.py:19: a mask that shows no interval of keys and no "
-            "keys one by one ('seg[b * S + j + 1]' reads a tensor at another place than the "
-            "key's) has no lowering rule yet; let the last index be the key itself, as in x[b, "
-            "j], or declare a mask in bytes over any of the axes B, S, N, K, Q and T, with a "
-            "column for each key, and pass it expanded; the reference backend computes it"
+            "mine.py:19: 'seg' is read at j + 1 in its dimension 0, which goes as far as T, and "
+            "has the size T; let the index stay within it, or declare a larger one"
         ),
     ),
     Mistake(

@@ -16,6 +16,7 @@ from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load_file
 from tests.mistakes.calls import CALLS, WrongCall
 from tests.mistakes.commands import COMMANDS, WrongCommand
+from tests.mistakes.decisions import DECISIONS
 from tests.mistakes.demands import DEMANDS
 from tests.mistakes.key_sources import KEYS
 from tests.mistakes.layouts import LAYOUTS
@@ -25,7 +26,7 @@ from tests.mistakes.outputs import OUTPUTS
 from tests.mistakes.right_specs import DENSE, PACKED, PAGED
 from tests.mistakes.scores import SCORES
 
-SPECS = (*MASKS, *SCORES, *OUTPUTS, *LAYOUTS, *KEYS, *DEMANDS)
+SPECS = (*DECISIONS, *MASKS, *SCORES, *OUTPUTS, *LAYOUTS, *KEYS, *DEMANDS)
 WITH_ONE_ANSWER = tuple(each for each in SPECS if each.instead)
 
 

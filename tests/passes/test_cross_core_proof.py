@@ -278,6 +278,22 @@ def test_a_ring_without_an_answer_is_overwritten_whichever_steps_have_work():
     assert slot_reuse.first_defect_of_steps(cores, lags, rings, 3) == slot_reuse.SOUND
 
 
+@pytest.mark.parametrize("lag", [1, 2, 3])
+def test_score_tiles_need_a_slot_less_where_the_cube_waits_first(lag):
+    """A stage that waits for the probabilities, lagging as their reader does, comes before the scores."""
+    cores = (Core.AIC, Core.AIC, Core.AIV, Core.AIC, Core.AIV)
+    lags, rings = (lag, 0, 0, lag, lag), ((1, 2), (2, 3), (3, 4))
+
+    def found(slots: int, waiting: int, order: tuple[int, ...] = lags) -> int:
+        each = (slots, lag + 1, lag + 1)
+        return slot_reuse.first_defect_of_steps(cores, order, rings, lag + 1, (2, waiting, 4), each)
+
+    assert found(lag, waiting=0) == slot_reuse.SOUND
+    assert found(lag - 1, waiting=0) != slot_reuse.SOUND if lag > 1 else True
+    assert found(lag, waiting=3) == 0, "the reader waits after the scores"
+    assert found(lag, waiting=0, order=(lag + 1, *lags[1:])) == 0, "it waits for an earlier tile"
+
+
 RINGS = st.sampled_from(
     [((0, 1), (1, 2), (2, 3)), ((0, 1), (0, 3), (1, 2)), ((0, 1), (2, 3)), ((1, 2), (0, 3))]
 )

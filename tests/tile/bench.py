@@ -11,6 +11,7 @@ from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.expr import Const, Expr, ExprLike, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
+from attndsl.tile.instructions.base import Place, strided
 
 
 def buffer(
@@ -49,6 +50,9 @@ class Bench:
             fill = self.fill if NUMPY_DTYPES[target.dtype].kind != "u" else 0xA5
             self.memory[target] = np.full(target.elements, fill, NUMPY_DTYPES[target.dtype])
         return self.memory[target]
+
+    def rows(self, target: Buffer, place: Place) -> np.ndarray[Any, Any]:
+        return strided(self.slot(target), place, target.name)
 
     def tensor(self, target: GlobalTensor) -> np.ndarray[Any, Any]:
         return self.memory[target]

@@ -14,10 +14,10 @@ from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.expr import Const, Expr, ExprLike, Load, Symbol, as_expr
 from attndsl.spec.operator.loader import load_shipped
 from attndsl.target import Core, MemorySpace
-from attndsl.tile.instructions import Fill, Instruction, LoadNz
+from attndsl.tile.instructions import Fill, LoadNz
 from attndsl.tile.program import tiling_scalar
 from attndsl.tile.statements import Statement, as_seq, rewrite
-from attndsl.tile_interpreter.operand_limits import OperandLimits
+from attndsl.tile_interpreter.operand_limits import OpenLimits, open_limits
 from attndsl.tile_interpreter.run import interpret
 from tests.support.devices import ARCHITECTURE
 
@@ -48,45 +48,45 @@ class Counting:
         self.asked += 1
         return expr.evaluate(self.scalars) if isinstance(expr, Expr) else expr
 
-    def check(self, limits: OperandLimits, item: Instruction, **scalars: Any) -> int:
+    def check(self, limits: OpenLimits, **scalars: Any) -> int:
         """How many numbers are looked at."""
         self.asked, self.scalars = 0, scalars
-        limits.check(item, scalars, self.value)
+        limits.check(scalars, self.value)
         return self.asked
 
 
 @pytest.mark.parametrize("pitch", [1, ARCHITECTURE.max_nd2nz_pitch])
 def test_numbers_inside_their_field_pass(pitch: int) -> None:
-    Counting().check(OperandLimits(ARCHITECTURE), LOAD, pitch=pitch)
+    Counting().check(open_limits(LOAD, ARCHITECTURE), pitch=pitch)
 
 
 @pytest.mark.parametrize("pitch", [0, ARCHITECTURE.max_nd2nz_pitch + 1])
 def test_a_number_outside_its_field_is_named(pitch: int) -> None:
     with pytest.raises(InternalError) as caught:
-        Counting().check(OperandLimits(ARCHITECTURE), LOAD, pitch=pitch)
+        Counting().check(open_limits(LOAD, ARCHITECTURE), pitch=pitch)
     words = (LOAD.describe(), "some_spec.py:7", f"row pitch is pitch = {pitch}", "must be 1 to 65535")
     assert all(word in str(caught.value) for word in words)
 
 
 def test_an_offset_inside_a_block_is_named() -> None:
-    Counting().check(OperandLimits(ARCHITECTURE), FILL, offset=16)
+    Counting().check(open_limits(FILL, ARCHITECTURE), offset=16)
     with pytest.raises(InternalError, match="element offset is offset = 12, needs a multiple of 8"):
-        Counting().check(OperandLimits(ARCHITECTURE), FILL, offset=12)
+        Counting().check(open_limits(FILL, ARCHITECTURE), offset=12)
 
 
 def test_what_was_looked_at_is_not_looked_at_again() -> None:
-    limits, count = OperandLimits(ARCHITECTURE), Counting()
-    assert [count.check(limits, FILL, offset=at, other=at) for at in (0, 8, 0, 8, 16)] == [1, 1, 0, 0, 1]
+    limits, count = open_limits(FILL, ARCHITECTURE), Counting()
+    assert [count.check(limits, offset=at, other=at) for at in (0, 8, 0, 8, 16)] == [1, 1, 0, 0, 1]
     with pytest.raises(InternalError):
-        count.check(limits, FILL, offset=4)
+        count.check(limits, offset=4)
 
 
 def test_numbers_in_memory_are_always_looked_at() -> None:
-    limits, starts = OperandLimits(ARCHITECTURE), np.array([8])
-    assert [Counting().check(limits, ADDRESSED, offset=0, starts=starts) for _ in range(2)] == [1, 1]
+    limits, starts = open_limits(ADDRESSED, ARCHITECTURE), np.array([8])
+    assert [Counting().check(limits, offset=0, starts=starts) for _ in range(2)] == [1, 1]
     starts[0] = 9
     with pytest.raises(InternalError, match="needs a multiple of 8"):
-        Counting().check(limits, ADDRESSED, offset=0, starts=starts)
+        Counting().check(limits, offset=0, starts=starts)
 
 
 def with_pitch(launch: Launch, pitch: int) -> Launch:

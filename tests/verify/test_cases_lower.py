@@ -12,7 +12,7 @@ from attndsl.lowering.lower import lower
 from attndsl.lowering.match.required_options import required_options
 from attndsl.spec.operator.loader import shipped_names
 from attndsl.verify.cases.case import Case
-from attndsl.verify.cases.cases import Stream, spaces
+from attndsl.verify.cases.cases import Stream, spaces, stream_of
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import WORKLOAD
@@ -41,7 +41,7 @@ def check_all_lower(cases):
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_drawn_cases_lower(name):
-    assert check_all_lower(Stream(getattr(ops, name), seed=3).take(9)) >= 5
+    assert check_all_lower(stream_of(getattr(ops, name)).take(9)) >= 5
 
 
 @pytest.mark.long

@@ -9,9 +9,8 @@ import pytest
 
 from attndsl import ops
 from attndsl.spec.binding.call import Call
-from attndsl.spec.operator.loader import load
 from attndsl.verify.cases import effects
-from attndsl.verify.cases.cases import Stream
+from attndsl.verify.cases.cases import stream_of
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features
 
@@ -78,7 +77,7 @@ def test_a_dtype_always_matters() -> None:
 
 def test_what_is_asked_for_early_matters() -> None:
     """Left padding is in many of the first cases; in some of them it has an effect."""
-    cases = Stream(ops.incre_flash_attention, 0).take(26)
+    cases = stream_of(ops.incre_flash_attention).take(26)
     calls = [case.call() for case in cases if "kv_padding_size" in case.features]
     found = [effective_features(call, ["kv_padding_size"]) for call in calls]
     assert len(found) > 4 and any(found)
@@ -89,7 +88,7 @@ def test_blocks_that_are_computed_first_tell_what_all_tell(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """With one block, most is decided by the second run, of all; with eight by the first."""
-    calls = [case.call() for case in Stream(load(name), 5).take(4)]
+    calls = [case.call() for case in stream_of(getattr(ops, name)).take(4)]
     asked = [declared_features(call) for call in calls]
     found = [effective_features(call, each) for call, each in zip(calls, asked, strict=True)]
     monkeypatch.setattr(effects, "_can_sample", lambda call: False)

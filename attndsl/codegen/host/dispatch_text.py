@@ -5,20 +5,21 @@ Kernels that differ in their io dtype alone share a branch, which picks the tili
 
 from __future__ import annotations
 
-import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 
 from attndsl.codegen.host.problem_members import io_tensor
 from attndsl.codegen.host.problem_words import Words
 from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards
 from attndsl.codegen.kernel_set.kernel_names import key_name
-from attndsl.codegen.text.line_breaks import WIDTH
 from attndsl.compiler.compile import Compiled
 from attndsl.expr.argument_facts import DTYPE, dtype_of, kind_of
 
-_ROW_WIDTH = WIDTH - 14
-"""Columns of a kernel's row in the plan, without its indent and what closes it."""
+_LONGEST_NAME = 48
+"""Characters of a name that says a condition; longer ones say no more than the condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +28,16 @@ class PlannedKernel:
 
     Attributes:
         compiled: the kernel.
-        function: its tiling function. ``namespace``: of its text.
+        function: its tiling function. ``waits``: that which tells whether its blocks wait for each other.
+        namespace: of its text.
         row: the numbers of its forms and the constants of its schedule.
-        waits: when its blocks wait for each other, over the tiling data.
     """
 
     compiled: Compiled
     function: str
+    waits: str
     namespace: str
     row: tuple[str, ...]
-    waits: str
 
     @property
     def dtype(self) -> str:
@@ -52,17 +53,14 @@ class Branch:
         title: the text of the kernels, and their dtypes.
         test: what a problem of theirs meets, operands of ``&&``.
         key: the expression of the tiling key.
-        row: the lines of the row of numbers. ``row_type``: of the constant that it is.
+        row: the constants of the schedule and the forms, a comma after each but the last.
     """
 
     title: str
     test: tuple[str, ...]
     key: str
-    function: str
     namespace: str
-    row: tuple[str, ...]
-    row_type: str
-    waits: str
+    row: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +69,57 @@ class Dispatch:
 
     Attributes:
         common: what all kernels ask of a problem, operands of ``&&``; asked once where there are several.
+        named: conditions that several branches ask for, by names.
         branches: in the order in which the plan tries them.
+        function: the tiling function of all kernels; empty where each row ends with its own. ``waits``: the
+            function after it.
     """
 
     common: tuple[str, ...]
+    named: tuple[tuple[str, str], ...]
     branches: tuple[Branch, ...]
+    function: str
+    waits: str
 
 
 def dispatch(kernels: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Dispatch:
     """The choice between some kernels; those of one dtype stay in order."""
-    found = [_branch(group, words) for group in _groups(kernels)]
-    if len(found) < 2:
-        return Dispatch((), tuple(found))
+    functions = {each.function for each in kernels}
+    if len(functions) > 1:
+        kernels = [replace(each, row=(*each.row, f"&{each.function}", f"&{each.waits}")) for each in kernels]
+    made = [_branch(group, words) for group in _groups(kernels)]
+    found = [branch for branch, _ in made]
     common = tuple(test for test in found[0].test if all(test in each.test for each in found))
     own = [tuple(test for test in each.test if test not in common) for each in found]
-    if not all(own):  # one takes all that others take
-        return Dispatch((), tuple(found))
-    return Dispatch(common, tuple(replace(each, test=test) for each, test in zip(found, own, strict=True)))
+    if len(found) < 2 or not all(own):  # the only one, or one that takes all that others take
+        common = ()
+        own = [each.test for each in found]
+    named = _named_conditions(own, {text: name for _, names in made for text, name in names.items()})
+    branches = tuple(
+        replace(each, test=tuple(named.get(text, text) for text in test))
+        for each, test in zip(found, own, strict=True)
+    )
+    return Dispatch(
+        common,
+        tuple((name, text) for text, name in named.items()),
+        branches,
+        kernels[0].function if len(functions) == 1 else "",
+        kernels[0].waits if len(functions) == 1 else "",
+    )
+
+
+def _named_conditions(tests: Sequence[Sequence[str]], names: Mapping[str, str]) -> dict[str, str]:
+    """Names for the conditions of several parts that more than one branch asks for, by text.
+
+    ``names``: what conditions can be called.
+    """
+    counted = Counter(text for test in tests for text in test)
+    found: dict[str, str] = {}
+    for text, count in counted.items():
+        name = names.get(text, "")
+        if count > 1 and (" || " in text or " && " in text) and 0 < len(name) <= _LONGEST_NAME:
+            found.setdefault(text, name)
+    return found if len(set(found.values())) == len(found) else {}
 
 
 def _groups(kernels: Sequence[PlannedKernel]) -> list[list[PlannedKernel]]:
@@ -110,7 +142,7 @@ def _alike(first: PlannedKernel, second: PlannedKernel) -> bool:
     """Whether two kernels are launched alike but for dtypes, those of the io and of other tensors."""
     mine, others = guards(first.compiled), guards(second.compiled)
     return (
-        (first.function, first.namespace, first.waits) == (second.function, second.namespace, second.waits)
+        (first.function, first.namespace) == (second.function, second.namespace)
         and first.dtype != second.dtype
         and len(mine) == len(others)
         and all(
@@ -143,26 +175,29 @@ def _picked(texts: Sequence[str], io: Sequence[str]) -> str:
     return f"{io[0]} ? {texts[0]} : {f'({rest})' if ' ? ' in rest else rest}"
 
 
-def _branch(group: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Branch:
+def _branch(group: Sequence[PlannedKernel], words: Mapping[str, Words]) -> tuple[Branch, dict[str, str]]:
+    """A branch, and names for its conditions by their text."""
     first, every = group[0], [guards(kernel.compiled) for kernel in group]
     shared = [all(_same(column[0], each) for each in column) for column in zip(*every, strict=True)]
-    rest = [guard.shown(words) for guard, common in zip(every[0], shared, strict=True) if common]
-    own = [
-        " && ".join(guard.shown(words) for guard, common in zip(each, shared, strict=True) if not common)
-        for each in every
-    ]
+    rest = [guard for guard, common in zip(every[0], shared, strict=True) if common]
+    own = [[guard for guard, common in zip(each, shared, strict=True) if not common] for each in every]
+    names = {guard.shown(words): guard.name(words) for guard in rest}
     asked = []
     if len(group) > 1:
-        asked = [f"({' || '.join(f'({each})' if ' && ' in each else each for each in own)})"]
+        alternatives = [" && ".join(guard.shown(words) for guard in each) for each in own]
+        joined = " || ".join(f"({each})" if " && " in each else each for each in alternatives)
+        asked = [f"({joined})"]
+        if all(len(each) == 1 and each[0].holds for each in own):
+            whole = DispatchGuard(reduce(or_, (each[0].condition for each in own)))
+            asked = [whole.shown(words)]
+            names[asked[0]] = whole.name(words)
     io = [_io_guard(kernel).shown(words) for kernel in group]
     row = [_picked(members, io) for members in zip(*(kernel.row for kernel in group), strict=True)]
-    return Branch(
+    branch = Branch(
         title=f"{first.namespace}: {' or '.join(kernel.dtype for kernel in group)}",
-        test=(*asked, *rest),
+        test=(*asked, *(guard.shown(words) for guard in rest)),
         key=_picked([f"Key::{key_name(kernel.compiled)}" for kernel in group], io),
-        function=first.function,
         namespace=first.namespace,
-        row=tuple(textwrap.wrap(", ".join(row), _ROW_WIDTH, break_long_words=False, break_on_hyphens=False)),
-        row_type="const Kernel" if any(" ? " in each for each in row) else "constexpr Kernel",
-        waits=first.waits,
+        row=", ".join(row),
     )
+    return branch, names

@@ -15,7 +15,7 @@ from attndsl.codegen.host.problem_members import (
     head_size,
     member_of,
 )
-from attndsl.codegen.host.tiling_text import measure_name, measures, problem_rows
+from attndsl.codegen.host.problem_rows import measure_name, measures, problem_rows
 from attndsl.codegen.names.arguments import Names, dtype_member, names_of
 from attndsl.codegen.names.identifiers import string
 from attndsl.compiler.compile import Compiled
@@ -76,8 +76,6 @@ def _values(names: Names) -> Iterator[tuple[str, str]]:
         for number in range(spec.at_least * max((each.rank for each in spec.layouts.values()), default=0)):
             size = f"call.{item.name}.Rank() > {number} ? call.{item.name}.shape[{number}] : 0"
             yield member_of(dimension(spec.name, number).name), size
-    for output in operator.outputs:
-        yield member_of(layout_of(output.name).name), _number(names, layout_of(output.like).name)
 
 
 def _chosen(names: Names, kernels: Sequence[Compiled]) -> Iterator[tuple[str, str]]:

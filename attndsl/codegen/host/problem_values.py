@@ -15,7 +15,7 @@ from attndsl.codegen.host.problem_members import (
     member_of,
     number_of_value,
 )
-from attndsl.codegen.host.tiling_text import problem_values
+from attndsl.codegen.host.problem_rows import problem_values
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.expr.argument_facts import asks, dtype_of, given, layout_of, split_of
 from attndsl.lowering.signature.host_scalars import (
@@ -23,7 +23,6 @@ from attndsl.lowering.signature.host_scalars import (
     dimension,
     fold_name,
     folds_of,
-    layout_choice,
     length_count,
 )
 from attndsl.lowering.signature.specialization import feature_names
@@ -57,8 +56,6 @@ def _sizes(operator: Contract) -> Iterator[str]:
         yield member_of(length_count(spec.name).name)
         for number in range(max((each.rank for each in spec.layouts.values()), default=0)):
             yield member_of(dimension(spec.name, number).name)
-    for output in operator.outputs:
-        yield member_of(layout_choice(output.name).name)
     for fold in (node for size in operator.axis_extents.values() for node in folds_of(size)):
         yield member_of(fold_name(fold))
 

@@ -58,10 +58,6 @@ def _worded(operator: Contract) -> Iterator[tuple[str, Mapping[Any, int]]]:
         if len(layouts) > 1:
             yield layout_of(spec.name).name, layouts
             yield layout_choice(spec.name).name, layouts
-    for output in operator.outputs:
-        layouts = {each: i for i, each in enumerate(operator.tensor(output.like).layouts)}
-        if len(layouts) > 1:
-            yield layout_choice(output.name).name, layouts
     for param in operator.params:
         if param.type is str:
             yield param.name, {each: i for i, each in enumerate(counted(operator, param.name))}

@@ -1,153 +1,281 @@
 """One tiling function for the kernels of an operator, from the fields that each kernel's host computes.
 
-A field that all kernels compute alike is assigned once. Where kernels differ, the expressions of a field are
-its *forms*, and each kernel says which one it has; fields that differ alike share a form. A field that some
-kernels lack is computed for them too, which costs nothing, unless that could divide by 0.
+A field that all kernels compute alike is assigned once, and for kernels that lack it too, unless that could
+divide by 0. Where kernels differ, the plan asks what tells them apart, in this order:
+
+* of strides the layout of their tensor: one ``switch`` has those of all its layouts,
+* a constant of the schedule that some kernels have and others have not,
+* an argument by which the plan picks kernels anyway,
+* a number that each kernel states, a *form*, where nothing else tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import networkx as nx
 
-from attndsl.expr import Binary, Const, Expr, Symbol
+from attndsl.codegen.host.field_values import all_alike, by_layout, is_safe, schedule_of
+from attndsl.codegen.host.kernel_conditions import Form, fixed_form, form_of, of_schedule, separating
+from attndsl.codegen.host.kernel_tilings import LAUNCH, Assigned, Group, Tiling, variants_of
+from attndsl.expr import Compare, Const, Expr, Symbol
 from attndsl.tile.program import tiling_field_ref
 
-SCHEDULE = "schedule."
-"""What names of a kernel's schedule constants begin with; these are at least 1."""
-_DIVISIONS = frozenset({"/", "//", "%", "ceil_div", "round_up", "floor_div", "floor_mod"})
+_TOPICS = ("work", "strides", "", "workspace", LAUNCH)
+"""What fields are about, each the topic of a function, in the order of the functions."""
 
 
 @dataclass(frozen=True, eq=False)
-class Assigned:
-    """A tiling field, and the value that a kernel's host gives it, over the problem and earlier fields."""
+class Case:
+    """Assignments for the problems of ``numbers``, or for which ``when`` holds; None: for all others."""
 
-    name: str
-    value: Expr
+    items: tuple[Assigned, ...]
+    when: Expr | None = None
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Assignments in a row: one list for each value of ``form``, or one alone where no form decides."""
+    """Assignments in a row, those of one case. ``switch``: what has the numbers of the cases."""
 
-    form: str
-    cases: tuple[tuple[Assigned, ...], ...]
+    cases: tuple[Case, ...]
+    switch: Symbol | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A member of a kernel's row: which expressions it has for ``fields``."""
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A function that computes the fields of one topic, from the problem and those of the parts before."""
 
-    name: str
-    fields: tuple[str, ...]
+    topic: str
+    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class MergedFunction:
-    """A tiling function: its steps, the forms that it asks for, and each kernel's, in the kernels' order."""
+    """The parts of a tiling function, the forms that it asks for, and each kernel's, in their order."""
 
-    steps: tuple[Step, ...]
+    parts: tuple[Part, ...]
     forms: tuple[Form, ...]
     chosen: tuple[tuple[int, ...], ...]
 
 
-def merged(tilings: Sequence[Sequence[Assigned]]) -> MergedFunction | None:
+@dataclass(frozen=True, eq=False)
+class _Decision:
+    """How a field gets its value: in each case one, or none where its kernels have no such field.
+
+    ``key``: equal for fields that are decided alike.
+    """
+
+    key: object
+    tests: tuple[tuple[Expr | None, tuple[int, ...]], ...]
+    items: tuple[Assigned | None, ...]
+    switch: Symbol | None = None
+
+
+def merged(tilings: Sequence[Tiling]) -> MergedFunction | None:
     """The function for kernels with these fields; None where no order of fields suits them all."""
-    variants: dict[str, list[Assigned]] = {}
-    chosen: dict[str, list[int | None]] = {}
-    for number, tiling in enumerate(tilings):
-        for item in tiling:
-            known = variants.setdefault(item.name, [])
-            place = next((i for i, each in enumerate(known) if each.value.same(item.value)), len(known))
-            if place == len(known):
-                known.append(item)
-            chosen.setdefault(item.name, [None] * len(tilings))[number] = place
-    order = _order(variants)
-    if order is None:
+    variants = variants_of(tilings)
+    if not nx.is_directed_acyclic_graph(_uses(variants)):
         return None
-    forms: list[tuple[list[str], list[int | None]]] = []
-    by_field: dict[str, int | None] = {}
-    for name in order:
-        by_field[name] = _form_of(name, variants[name], chosen[name], forms)
-    names = [f"{fields[0]}Form" for fields, _ in forms]
-    steps = tuple(_steps(order, by_field, names, variants, forms))
-    return MergedFunction(
-        steps,
-        tuple(Form(name, tuple(fields)) for name, (fields, _) in zip(names, forms, strict=True)),
-        tuple(tuple(vector[i] or 0 for _, vector in forms) for i in range(len(tilings))),
-    )
+    forms: list[Form] = []
+    decisions = {name: _decided(name, groups, tilings, variants, forms) for name, groups in variants.items()}
+    _with_their_users(variants, decisions)
+    parts = tuple(_parts(variants, decisions))
+    cases = [case for part in parts for step in part.steps for case in step.cases]
+    used = {name for case in cases if case.when is not None for name in case.when.symbols()}
+    asked = tuple(form for form in forms if form.symbol.name in used)
+    chosen = tuple(tuple(form.numbers[i] or 0 for form in asked) for i in range(len(tilings)))
+    return MergedFunction(parts, asked, chosen)
 
 
-def _order(variants: Mapping[str, Sequence[Assigned]]) -> list[str] | None:
-    """The fields, each after those that any of its expressions uses, else as they come first."""
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(variants)
-    names = {tiling_field_ref(name).name: name for name in variants}
-    for name, items in variants.items():
-        used = {symbol for item in items for symbol in item.value.symbols()}
-        graph.add_edges_from((names[symbol], name) for symbol in used if symbol in names)
-    if not nx.is_directed_acyclic_graph(graph):
-        return None
-    place = {name: i for i, name in enumerate(variants)}
-    return list(nx.lexicographical_topological_sort(graph, key=place.__getitem__))
-
-
-def _form_of(
+def _decided(
     name: str,
-    items: Sequence[Assigned],
-    vector: list[int | None],
-    forms: list[tuple[list[str], list[int | None]]],
-) -> int | None:
-    """Which form decides a field's expression, a new one if need be; None if it has one expression."""
-    if not all(_is_safe(item.value) for item in items) and None in vector:
-        absent = len(items)
-        vector[:] = [absent if each is None else each for each in vector]
-    elif len(items) == 1:
-        return None
-    for number, (fields, known) in enumerate(forms):
-        pairs = list(zip(known, vector, strict=True))
-        if all(a is None or b is None or a == b for a, b in pairs):
-            known[:] = [b if a is None else a for a, b in pairs]
-            fields.append(name)
-            return number
-    forms.append(([name], list(vector)))
-    return len(forms) - 1
+    groups: Sequence[Group],
+    tilings: Sequence[Tiling],
+    variants: Mapping[str, Sequence[Group]],
+    forms: list[Form],
+) -> _Decision:
+    """How a field gets its value."""
+    layout = by_layout(groups, tilings)
+    if layout is not None:
+        return _of_layouts(*layout)
+    own = all_alike(groups, tilings, variants)
+    items = tuple(group.item for group in own)
+    having = [kernel for group in own for kernel in group.kernels]
+    absent = [kernel for kernel in range(len(tilings)) if kernel not in having]
+    test = of_schedule(having, absent, schedule_of(own, variants), tilings) if absent else None
+    if test is not None and len(own) == 1:
+        return _conditional([test], items)
+    everywhere = frozenset.intersection(*(tiling.schedule for tiling in tilings))
+    if all(is_safe(item.value, variants, everywhere) for item in items):
+        absent = []
+    if len(own) == 1 and not absent:
+        return _plain(items[0])
+    if len(own) == 2 and not absent:
+        for first, second in (own, own[::-1]):
+            used = schedule_of([first], variants)
+            if (test := of_schedule(first.kernels, second.kernels, used, tilings)) is not None:
+                return _conditional([test, None], (first.item, second.item))
+    kernels = [group.kernels for group in own] + ([absent] if absent else [])
+    asked = frozenset[str]().union(*(item.value.symbols() for item in items))
+    tests = separating(kernels, asked, tilings)
+    if tests is None and len(own) == 2 and not absent:
+        ordered = sorted(own, key=lambda group: not isinstance(group.item.value, Const))
+        values = [group.item.value for group in ordered]
+        form = fixed_form(name, [group.kernels for group in ordered], values, len(tilings), forms)
+        if form is not None:
+            fixed = replace(ordered[0].item, value=form.symbol)
+            return _conditional([Compare(">", form.symbol, Const(0)), None], (fixed, ordered[1].item))
+    if tests is None:
+        tests = form_of(name, kernels, len(tilings), forms)
+    return _conditional(tests[:-1] if absent else tests, items)
 
 
-def _is_safe(value: Expr) -> bool:
-    """Whether the value can be computed whatever the problem is: nothing is divided by what may be 0."""
-    return all(
-        _is_positive(node.right)
-        for node in value.walk()
-        if isinstance(node, Binary) and node.op in _DIVISIONS
+def _plain(item: Assigned) -> _Decision:
+    return _Decision("", ((None, ()),), (item,))
+
+
+def _conditional(tests: Sequence[Expr | None], items: tuple[Assigned, ...]) -> _Decision:
+    key = tuple(str(test) for test in tests if test is not None)
+    return _Decision(key, tuple((test, ()) for test in tests), items)
+
+
+def _with_their_users(variants: Mapping[str, Sequence[Group]], decisions: dict[str, _Decision]) -> None:
+    """Numbers of the host alone that nothing but the first case of one condition needs are computed there."""
+    for name in reversed(list(nx.topological_sort(_uses(variants)))):
+        decision = decisions[name]
+        if decision.key or decision.items[0] is None or not decision.items[0].host_only:
+            continue
+        symbol = tiling_field_ref(name).name
+        users = [
+            (each, i)
+            for each in decisions.values()
+            for i, item in enumerate(each.items)
+            if item is not None and symbol in item.value.symbols()
+        ]
+        keys = {each.key for each, _ in users}
+        if len(keys) == 1 and "" not in keys and all(i == 0 and each.switch is None for each, i in users):
+            decisions[name] = _conditional([users[0][0].tests[0][0]], (decision.items[0],))
+
+
+def _of_layouts(layout: Symbol, values: Mapping[int, Assigned]) -> _Decision:
+    """A stride by the layout of its tensor; of one layout, or the same in all, a value alone."""
+    first = next(iter(values.values()))
+    if all(item.value.same(first.value) for item in values.values()):
+        return _plain(first)
+    numbers = sorted(values)
+    none = [isinstance(values[n].value, Const) and values[n].value.evaluate({}) == 0 for n in numbers]
+    return _Decision(
+        ("switch", layout.name),
+        tuple((None, (number,)) for number in numbers),
+        tuple(None if zero else values[number] for number, zero in zip(numbers, none, strict=True)),
+        layout,
     )
 
 
-def _is_positive(divisor: Expr) -> bool:
-    if isinstance(divisor, Symbol):
-        return divisor.name.startswith(SCHEDULE)
-    if isinstance(divisor, Binary) and divisor.op == "max":
-        return _is_positive(divisor.left) or _is_positive(divisor.right)
-    return isinstance(divisor, Const) and isinstance(divisor.value, int | float) and divisor.value > 0
+# The order of fields --------------------------------------------------------------------------------
 
 
-def _steps(
-    order: Sequence[str],
-    by_field: Mapping[str, int | None],
-    names: Sequence[str],
-    variants: Mapping[str, Sequence[Assigned]],
-    forms: Sequence[tuple[list[str], list[int | None]]],
-) -> Iterator[Step]:
-    for form, group in groupby(order, key=by_field.__getitem__):
-        fields = list(group)
-        if form is None:
-            yield Step("", (tuple(variants[name][0] for name in fields),))
-            continue
-        numbers = sorted({each for each in forms[form][1] if each is not None})
-        cases = []
-        for number in range(numbers[-1] + 1):
-            cases.append(tuple(variants[name][number] for name in fields if number < len(variants[name])))
-        yield Step(names[form], tuple(cases))
+def _parts(variants: Mapping[str, Sequence[Group]], decisions: Mapping[str, _Decision]) -> Iterator[Part]:
+    """The functions, each with its fields in order."""
+    topics = _topics(variants)
+    for topic in _TOPICS:
+        fields = [name for name in variants if topic in topics[name]]
+        if fields:
+            yield Part(topic, tuple(_steps(list(_order(variants, fields, decisions)), decisions)))
+
+
+def _topics(variants: Mapping[str, Sequence[Group]]) -> dict[str, set[str]]:
+    """The functions in which each field is computed: the one of its topic, or an earlier one that needs it.
+    Numbers of the host alone are computed in each that needs them."""
+    found: dict[str, set[str]] = {name: set() for name in variants}
+
+    def enter(name: str, topic: str) -> None:
+        item = variants[name][0].item
+        if topic in found[name] or (found[name] and not item.host_only):
+            return  # it is there
+        found[name].add(topic)
+        for used in _used(variants, name):
+            enter(used, topic)
+
+    for topic in _TOPICS:
+        for name, groups in variants.items():
+            item = groups[0].item
+            if item.topic == topic and (not item.host_only or topic == LAUNCH):
+                enter(name, topic)
+    return found
+
+
+def _used(variants: Mapping[str, Sequence[Group]], name: str) -> list[str]:
+    """The fields that the values of a field are computed from."""
+    names = {tiling_field_ref(each).name: each for each in variants}
+    symbols = {symbol for group in variants[name] for symbol in group.item.value.symbols()}
+    return [field for symbol, field in names.items() if symbol in symbols]
+
+
+def _uses(variants: Mapping[str, Sequence[Group]], fields: Sequence[str] = ()) -> nx.DiGraph[str]:
+    """The fields, or some of them, each after those that any of its expressions uses."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(fields or variants)
+    for name in list(graph):
+        graph.add_edges_from((used, name) for used in _used(variants, name) if used in graph)
+    return graph
+
+
+def _order(
+    variants: Mapping[str, Sequence[Group]], fields: Sequence[str], decisions: Mapping[str, _Decision]
+) -> Iterator[str]:
+    """The fields, each after those that it uses, else as they come first; those that are decided alike
+    together, after what is not decided at all."""
+    graph, place = _uses(variants, fields), {name: i for i, name in enumerate(variants)}
+    last: object = ""
+    while graph:
+        ready = sorted((name for name, used in graph.in_degree() if not used), key=place.__getitem__)
+        chosen = min(
+            ready, key=lambda name: (decisions[name].key != last, bool(decisions[name].key), place[name])
+        )
+        last = decisions[chosen].key
+        graph.remove_node(chosen)
+        yield chosen
+
+
+def _steps(order: Sequence[str], decisions: Mapping[str, _Decision]) -> Iterator[Step]:
+    for _, group in groupby(order, key=lambda name: decisions[name].key):
+        yield _step([decisions[name] for name in group])
+
+
+def _step(decisions: Sequence[_Decision]) -> Step:
+    """The fields of decisions that are alike."""
+    first = max(decisions, key=lambda each: len(each.tests))
+    if first.switch is None:
+        return Step(
+            tuple(
+                Case(tuple(_items(each.items[i] for each in decisions if i < len(each.items))), test)
+                for i, (test, _) in enumerate(first.tests)
+            )
+        )
+    bodies: dict[int, list[Assigned]] = {}
+    for each in decisions:
+        for (_, (number,)), item in zip(each.tests, each.items, strict=True):
+            bodies.setdefault(number, []).extend(_items([item]))
+    cases: list[Case] = []
+    for number, items in sorted(bodies.items()):
+        for i, known in enumerate(cases):
+            if _alike(known.items, items):
+                cases[i] = Case(known.items, None, (*known.numbers, number))
+                break
+        else:
+            cases.append(Case(tuple(items), None, (number,)))
+    return Step(tuple(case for case in cases if case.items), first.switch)
+
+
+def _items(found: Iterable[Assigned | None]) -> Iterator[Assigned]:
+    return (item for item in found if item is not None)
+
+
+def _alike(first: Sequence[Assigned], second: Sequence[Assigned]) -> bool:
+    return len(first) == len(second) and all(
+        a.name == b.name and a.value.same(b.value) for a, b in zip(first, second, strict=True)
+    )

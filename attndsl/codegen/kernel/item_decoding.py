@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from attndsl.codegen.names.members import scalar
@@ -17,6 +17,8 @@ DECODED, FOUND = "work", "found"
 """The local that holds an item outside of the function, and inside."""
 _FEWEST = 3
 """Scalars that are worth a function."""
+FEWEST_TAKEN = 3
+"""Scalars of an item for which a stage takes, or a step keeps, the item itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,10 @@ class ItemDecoding:
     def spelled(self, name: str) -> dict[str, str]:
         """The members by their scalars' names, of the struct called ``name``."""
         return {let.symbol.name: f"{name}.{scalar(let.symbol)}" for let in self.members}
+
+    def names(self) -> frozenset[str]:
+        """The scalars that are members."""
+        return frozenset(let.symbol.name for let in self.members)
 
     def rest(self, loop: For) -> Seq:
         """A loop's body without these scalars."""
@@ -64,6 +70,12 @@ def item_decoding(program: Program) -> ItemDecoding | None:
     used = {name for loop in (first, second) for name in free(_without(loop.body, lets))}
     members = tuple(let for let in lets if let.symbol.name in used)
     return ItemDecoding((first, second), tuple(lets), members)
+
+
+def taken_from_item(names: Iterable[str], decoding: ItemDecoding | None) -> frozenset[str]:
+    """Which of these scalars are taken with the whole item; none if they are few."""
+    found = decoding.names().intersection(names) if decoding is not None else frozenset[str]()
+    return found if len(found) >= FEWEST_TAKEN else frozenset()
 
 
 def meaning_of(let: Let) -> str:

@@ -6,8 +6,10 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from attndsl.codegen.kernel.item_decoding import DECODED, STRUCT, ItemDecoding, taken_from_item
 from attndsl.codegen.names.identifiers import pascal
 from attndsl.codegen.names.members import constant, member, scalar
+from attndsl.expr import Symbol
 from attndsl.target import Core
 from attndsl.tile.program import Program
 from attndsl.tile.statements import KeepScalars
@@ -21,10 +23,12 @@ _CORES = {Core.AIC: "cube", Core.AIV: "vector"}
 class KeptSteps:
     """A struct of scalars and the array of them, one for each slot of the rings.
 
-    ``counters``: the members that count the steps and the items.
+    ``item``: the declaration of the item of the step, if it is kept as a whole. ``counters``: the members
+    that count the steps and the items.
     """
 
     struct: str
+    item: str
     scalars: tuple[str, ...]
     array: str
     counters: tuple[str, ...]
@@ -32,18 +36,29 @@ class KeptSteps:
     @property
     def lines(self) -> list[str]:
         """The declaration of the scalars."""
-        return textwrap.wrap(f"int64_t {', '.join(self.scalars)};", _WIDTH, subsequent_indent="    ")
+        own = textwrap.wrap(f"int64_t {', '.join(self.scalars)};", _WIDTH, subsequent_indent="    ")
+        return [*([self.item] if self.item else []), *(own if self.scalars else [])]
 
 
-def kept_steps(program: Program) -> Iterator[KeptSteps]:
+def kept_steps(program: Program, decoding: ItemDecoding | None) -> Iterator[KeptSteps]:
     """The scalars that each kind of core keeps, of each continuous pipeline."""
     for keep in (item for item in program.statements() if isinstance(item, KeepScalars)):
+        whole, single = kept_scalars(keep, decoding)
         yield KeptSteps(
             struct=kept_struct(keep),
-            scalars=tuple(scalar(symbol) for symbol in keep.scalars),
+            item=f"{STRUCT} {DECODED};" if whole else "",
+            scalars=tuple(scalar(symbol) for symbol in single),
             array=f"{kept_member(keep)}[{constant(keep.steps.depth.name)}]",
             counters=(member(keep.steps.counter.name), member(keep.steps.runs.name)),
         )
+
+
+def kept_scalars(
+    keep: KeepScalars, decoding: ItemDecoding | None
+) -> tuple[frozenset[str], tuple[Symbol, ...]]:
+    """The scalars that are kept with the item, and those that are kept by themselves."""
+    whole = taken_from_item((symbol.name for symbol in keep.scalars), decoding)
+    return whole, tuple(symbol for symbol in keep.scalars if symbol.name not in whole)
 
 
 def kept_member(keep: KeepScalars) -> str:

@@ -26,8 +26,9 @@ from attndsl.codegen.names.members import constant, gm_member, list_member, memb
 from attndsl.codegen.names.spelling import PARAMETER, Spelling, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
-from attndsl.compiler.compile import Compiled
+from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.expr import Expr
+from attndsl.expr.argument_facts import LAYOUT, asks
 from attndsl.lowering.signature.specialization import (
     Specialization,
     decisions_of,
@@ -152,7 +153,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = ()) -> KernelTe
         buffers=tuple(_buffer_members(program, spelling)),
         slots=tuple(_declarations("uint32_t", [f"{name} = 0" for name in _slots(program)])),
         arrays=tuple(_arrays(program)),
-        kept=tuple(kept_steps(program)),
+        kept=tuple(kept_steps(program, decoding)),
         members=shared.members,
         operands=tuple(shared.parts.values()),
         cube_functions=tuple(cube.functions),
@@ -175,14 +176,35 @@ def _spelling(compiled: Compiled) -> Spelling:
 
 
 def _specializations(kernels: Sequence[Compiled]) -> Iterator[str]:
-    """What calls of the kernels have in common, one line each, then what each kernel has besides."""
+    """What calls of the kernels have in common, one line each, then what each kernel has besides: in one line
+    if that is one thing alone."""
     every = [list(_specialization(each)) for each in kernels]
     shared = [line for line in every[0] if all(line in lines for lines in every)]
     yield from shared
-    if len(kernels) > 1:
-        yield "and one of"
-        for lines in every:
-            yield f"  {', '.join(line for line in lines if line not in shared)}"
+    if len(kernels) < 2:
+        return
+    own = [[line for line in lines if line not in shared] for lines in every]
+    names = {line.partition(" = ")[0] for lines in own for line in lines}
+    if len(names) == 1 and all(len(lines) < 2 for lines in own):
+        (name,) = names
+        values = [
+            lines[0].partition(" = ")[2] if lines else _value_of(each, name)
+            for each, lines in zip(kernels, own, strict=True)
+        ]
+        yield f"{name} = {' or '.join(values)}"
+        return
+    yield "and one of"
+    for lines in own:
+        yield f"  {', '.join(lines) or 'nothing else'}"
+
+
+def _value_of(compiled: Compiled, name: str) -> str:
+    """The value of a specialization parameter that a kernel has by itself."""
+    kind, argument = asks(name)
+    layouts = signature_of(compiled.operator, compiled.specialization).layouts
+    if kind == LAYOUT and argument in layouts:
+        return " or ".join(map(comment, layouts[argument].keys))
+    return "its default"
 
 
 def _specialization(compiled: Compiled) -> Iterator[str]:

@@ -12,14 +12,20 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from attndsl.base.errors import InternalError
-from attndsl.codegen.kernel.item_decoding import DECODED, FOUND, FUNCTION, STRUCT, ItemDecoding
-from attndsl.codegen.kernel.kept_steps import kept_member, kept_struct
+from attndsl.codegen.kernel.item_decoding import (
+    DECODED,
+    FOUND,
+    FUNCTION,
+    STRUCT,
+    ItemDecoding,
+    taken_from_item,
+)
+from attndsl.codegen.kernel.kept_steps import kept_member, kept_scalars, kept_struct
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
-from attndsl.expr import Const, Symbol
-from attndsl.expr.reductions import Fold
+from attndsl.expr import Const, Load, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
@@ -136,24 +142,32 @@ class Writer:
         scope: frozenset[str] | None,
         before: Sequence[Let] = (),
     ) -> Iterator[str]:
-        """``before``: scalars that the block has already."""
-        sums = [let for let in before if _has_sum(let)]
+        """The statements of a block. A scalar of the same value as another of the block is that one.
+
+        ``before``: scalars that the block has already.
+        """
+        known = list(before)
+        body = list(_with_joined_branches(sequence.body))
         if scope is not None:
-            scope |= {name for item in sequence.body for name in defined(item)}
-        for group in _groups(sequence.body):
+            scope |= {name for item in body for name in defined(item)}
+        for group in _groups(body):
             first = group[0]
             if isinstance(first, SetEvent) and _is_set_and_wait(group):
                 yield self._event(first, self._spelling.event(first), "SetAndWaitFlag")
             elif len(group) > 1:
                 yield from self._each_slot(group)
-            elif isinstance(first, Let) and _has_sum(first):
-                known = next((each for each in sums if each.value.same(first.value)), None)
-                yield from self._lines(first if known is None else replace(first, value=known.symbol), held)
-                sums.append(first)
+            elif isinstance(first, Let):
+                same = next((each for each in known if _is_of(first, each)), None)
+                if same is not None and not _binds_again(body, first.symbol, same.symbol):
+                    spelled = {first.symbol.name: self._spelling.expr(same.symbol)}
+                    self = self._spelled(self._spelling.with_scalars(spelled))
+                    continue
+                yield from self._lines(first, held)
+                known.append(first)
             else:
-                yield from self._lines(first, held, scope if first is sequence.body[-1] else None)
+                yield from self._lines(first, held, scope if first is body[-1] else None)
                 if isinstance(first, Collect | PickTensor):
-                    sums.clear()  # what they summed over may be another
+                    known.clear()  # what they are computed from may be another
 
     def _each_slot(self, group: Sequence[Statement]) -> Iterator[str]:
         """Events with one id a slot, all slots of each in a row: a loop over the slots."""
@@ -202,7 +216,8 @@ class Writer:
     def _keep(self, keep: KeepScalars) -> Iterator[str]:
         steps, expr = keep.steps, self._spelling.expr
         slot, run, counter, runs = (expr(each) for each in (steps.slot, steps.run, steps.counter, steps.runs))
-        values = ", ".join(expr(symbol) for symbol in keep.scalars)
+        whole, single = kept_scalars(keep, self._decoding)
+        values = ", ".join([*([DECODED] if whole else []), *(expr(symbol) for symbol in single)])
         yield f"const int64_t {slot} = {counter}++ % {expr(steps.depth)};"
         if steps.run in keep.scalars or steps.runs.name in self._read:
             yield f"{runs} += {expr(keep.begins)};"
@@ -214,7 +229,11 @@ class Writer:
         keep, expr = earlier.keep, self._spelling.expr
         distance = Const(earlier.back) if earlier.distance is None else earlier.distance
         step = f"({expr(keep.steps.counter - distance - 1)}) % {expr(keep.steps.depth)}"
-        kept = {symbol.name: f"{_EARLIER}.{scalar(symbol)}" for symbol in keep.scalars}
+        whole, _ = kept_scalars(keep, self._decoding)
+        kept = {
+            symbol.name: f"{_EARLIER}.{f'{DECODED}.' if symbol.name in whole else ''}{scalar(symbol)}"
+            for symbol in keep.scalars
+        }
         rebound = {name for item in earlier.then.walk() for name in binds(item)} & kept.keys()
         if rebound:
             raise InternalError(f"an earlier step defines {', '.join(sorted(rebound))}, which it has kept")
@@ -290,6 +309,11 @@ class Writer:
         if call is not None:
             yield call
             return
+        if (barrier := _first_of_both(branch)) is not None and branch.otherwise is not None:
+            yield from self._barrier(barrier)
+            then, otherwise = (Seq(body=each.body[1:]) for each in (branch.then, branch.otherwise))
+            yield from self._branch(replace(branch, then=then, otherwise=otherwise), held)
+            return
         yield f"if ({self._spelling.expr(branch.condition)}) {{"
         yield from self._inside(branch.then, held)
         if branch.otherwise is not None:
@@ -341,20 +365,36 @@ class Writer:
         ]
         taken = (symbol for name, symbol in free(stage).items() if name not in self._given)
         scalars = tuple(sorted(taken, key=lambda symbol: self._definitions.get(symbol.name, -1)))
+        item, members, scalars = self._with_item(scalars)
         name = self._shared.name(stage)
         first = self._shared.functions.get(stage.name)
         known = next((function for function in self.functions if function.name == name), None)
         if known is None or first is None:
-            parameters = (f"int64_t {scalar(symbol)}" for symbol in scalars)
+            parameters = (
+                *([f"const {STRUCT} &{DECODED}"] if item else []),
+                *(f"int64_t {scalar(symbol)}" for symbol in scalars),
+            )
             writer, written = (self._stages, stage) if first is None else (self._inner, first)
+            writer = writer._spelled(writer._spelling.with_scalars(members))
             lines = (*(_INDENT + line for line in outer), *writer._inside(written.body, ()))
             made = Function(name, stage.doc, (*self._shared.parameters(stage), *parameters), lines)
             if known is None:
                 self.functions.append(made)
             elif known != made:
                 raise InternalError(f"two stages are called {stage.name}, and their texts differ")
-        given = map(self._spelling.expr, scalars)
+        given = [*([item] if item else []), *map(self._spelling.expr, scalars)]
         return f"{name}({', '.join((*self._shared.arguments(stage), *given))});"
+
+    def _with_item(self, scalars: Sequence[Symbol]) -> tuple[str, dict[str, str], tuple[Symbol, ...]]:
+        """The item that a stage takes, of this step or of an earlier one, its members as the stage spells
+        them, and the scalars that it takes one by one."""
+        found = taken_from_item((symbol.name for symbol in scalars), self._decoding)
+        taken = [symbol for symbol in scalars if symbol.name in found]
+        places = {self._spelling.expr(symbol).removesuffix(f".{scalar(symbol)}") for symbol in taken}
+        if len(places) != 1 or not places <= {DECODED, f"{_EARLIER}.{DECODED}"}:
+            return "", {}, tuple(scalars)
+        members = {symbol.name: f"{DECODED}.{scalar(symbol)}" for symbol in taken}
+        return places.pop(), members, tuple(symbol for symbol in scalars if symbol.name not in found)
 
 
 def _touched(statement: Statement) -> set[Buffer]:
@@ -428,8 +468,58 @@ def _kind(run: tuple[Statement, ...]) -> tuple[type, int] | None:
     return type(first), len(run)
 
 
-def _has_sum(let: Let) -> bool:
-    return any(isinstance(node, Fold) for node in let.value.walk())
+def _is_of(let: Let, known: Let) -> bool:
+    """Whether a scalar is another one that is defined before it, or is computed as that."""
+    if isinstance(let.value, Symbol):
+        return let.value.same(known.symbol)
+    return not isinstance(let.value, Const) and let.value.same(known.value)
+
+
+def _with_joined_branches(body: Sequence[Statement]) -> Iterator[Statement]:
+    """The statements, branches in a row that one condition decides as one. Conditions are over scalars, which
+    nothing changes."""
+    before: If | None = None
+    for item in body:
+        if before is not None and type(item) is If and _joins(before, item):
+            before = replace(before, then=Seq(body=(*before.then.body, *item.then.body)))
+            continue
+        if before is not None:
+            yield before
+        before = item if type(item) is If and item.otherwise is None else None
+        if before is None:
+            yield item
+    if before is not None:
+        yield before
+
+
+def _joins(first: If, second: If) -> bool:
+    """Whether one condition decides both, and they define no scalar of the same name."""
+    names = ({name for item in each.then.body for name in defined(item)} for each in (first, second))
+    reads = any(isinstance(node, Load) for node in first.condition.walk())
+    alike = second.otherwise is None and first.condition.same(second.condition)
+    return alike and not reads and not set.intersection(*names)
+
+
+def _binds_again(body: Sequence[Statement], *symbols: Symbol) -> bool:
+    """Whether a block of the body gives one of these names another meaning."""
+    names = {symbol.name for symbol in symbols}
+    return any(
+        names.intersection(binds(inner))
+        for item in body
+        if not isinstance(item, Let)
+        for inner in item.walk()
+    )
+
+
+def _first_of_both(branch: If) -> Barrier | None:
+    """The barrier that both alternatives begin with."""
+    if branch.otherwise is None or not branch.then.body or not branch.otherwise.body:
+        return None
+    first, second = branch.then.body[0], branch.otherwise.body[0]
+    if not isinstance(first, Barrier) or not isinstance(second, Barrier):
+        return None
+    whole = first.when is None and second.when is None
+    return first if whole and first.pipe is second.pipe else None
 
 
 def _only(body: Seq) -> Statement | None:

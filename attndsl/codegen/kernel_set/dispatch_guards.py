@@ -6,6 +6,7 @@ They follow from the graph: a kernel takes the calls that decide every choice of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
@@ -24,7 +25,7 @@ from attndsl.codegen.host.problem_members import (
 from attndsl.codegen.host.problem_words import Words, with_words
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.compiler.compile import Compiled, signature_of
-from attndsl.expr import Compare, Const, Expr, Logic, Symbol
+from attndsl.expr import Compare, Const, Expr, Logic, Named, Symbol
 from attndsl.expr.argument_facts import DTYPE, GIVEN, asks, dtype_of, given, kind_of, layout_of
 from attndsl.graph.branch_conditions import Decision
 from attndsl.lowering.signature.enum_parameters import enums_as_numbers
@@ -68,6 +69,33 @@ class DispatchGuard:
             if self.holds
             else f"!({text})"
         )
+
+    def name(self, words: Mapping[str, Words]) -> str:
+        """A name for a variable that has the condition's truth; empty where it has none."""
+        return _name_of(with_words(self.condition, words)) if self.holds else ""
+
+
+_SIGNS = {"==": "Is", "!=": "IsNot"}
+
+
+def _name_of(condition: Expr) -> str:
+    """``queryIsPackedOrPadded`` and the like for comparisons with words and numbers."""
+    if isinstance(condition, Logic):
+        left, right = _name_of(condition.left), _name_of(condition.right)
+        if not left or not right:
+            return ""
+        subject = left.partition("Is")[0]
+        if condition.op == "or" and right.startswith(f"{subject}Is"):
+            right = right.removeprefix(f"{subject}Is")
+        return f"{left}{condition.op.capitalize()}{right[:1].upper()}{right[1:]}"
+    if not isinstance(condition, Compare) or condition.op not in _SIGNS:
+        return ""
+    symbol, value = condition.left, condition.right
+    if not isinstance(symbol, Symbol) or not isinstance(value, Const):
+        return ""
+    subject = re.sub(r"(Layout|Dtype|Value)$", "", member_of(symbol.name))
+    word = value.name.partition(".")[2].removeprefix("k") if isinstance(value, Named) else str(value)
+    return f"{subject}{_SIGNS[condition.op]}{word}" if word.isalnum() else ""
 
 
 def _binds_tighter(condition: Expr) -> bool:

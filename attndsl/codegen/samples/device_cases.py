@@ -280,7 +280,7 @@ def _telling(results: Sequence[Array]) -> bool:
     return written and any(
         len(np.unique(each)) > 2
         if each.dtype.kind in "iu"
-        else bool((each.astype(np.float64) * 64 % 1 != 0).any())
+        else bool((each[np.isfinite(each)].astype(np.float64) * 64 % 1 != 0).any())
         for each in results
     )
 

@@ -72,11 +72,6 @@ LaneShape count_shape(int64_t n, uint32_t per, const char* what, const SourceLin
   }
   return LaneShape::count(static_cast<uint64_t>(n), per);
 }
-LaneShape register_shape(uint32_t repeats, uint32_t per) {
-  const attnemu::Registers& r = attnemu::core->reg;
-  if (r.counter_mode) return LaneShape::count(r.mask[0], per);
-  return LaneShape::masked(LaneMask{{r.mask[0], r.mask[1]}}, repeats, per);
-}
 LaneShape masked_shape(uint64_t mask, uint32_t repeats, uint32_t per, const char* what, const SourceLine& at) {
   attnemu::Registers& r = attnemu::core->reg;
   if (r.counter_mode) {

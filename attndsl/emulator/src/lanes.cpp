@@ -32,6 +32,12 @@ LaneShape LaneShape::masked(const LaneMask& m, uint32_t repeats, uint32_t lanes)
   return s;
 }
 
+LaneShape register_shape(uint32_t repeats, uint32_t lanes) {
+  const Registers& r = core->reg;
+  if (r.counter_mode) return LaneShape::count(r.mask[0], lanes);
+  return LaneShape::masked(LaneMask{{r.mask[0], r.mask[1]}}, repeats, lanes);
+}
+
 uint32_t block_bytes(const LaneMask& m, uint32_t block, uint32_t size) {
   uint32_t per_block = kBlock / size, first = block * per_block;
   uint64_t bits = first >= 128 ? 0 : m.bits[first >> 6] >> (first & 63);

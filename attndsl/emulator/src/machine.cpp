@@ -1,5 +1,6 @@
 #include "attnemu/machine.h"
 
+#include "attnemu/locals.h"
 #include "attnemu/scalar.h"
 
 #include <sys/mman.h>
@@ -233,6 +234,7 @@ void Machine::run(const std::function<void()>& body) {
   impl_->order.seed(knobs.seed);
   impl_->tasks.resize(cores.size());
   running = impl_.get();
+  reset_locals(cores.size());
   for (Task& t : impl_->tasks) prepare(t, knobs.stack_bytes);
   std::vector<size_t> ready;
   uint64_t idle_rounds = 0;
@@ -255,6 +257,7 @@ void Machine::run(const std::function<void()>& body) {
     if (only_polling) core->yields = false;
     else for (auto& c : cores) c->yields = false;
     core->waiting_id = -1;
+    enter_locals(next);
     swapcontext(&impl_->scheduler, &impl_->tasks[next].context);
   }
   horizon_ = kNever;

@@ -91,7 +91,12 @@ std::string counters_json(const Machine& m) {
          format("\"product_cycles\": %.2f, ", products) + format("\"cycles\": %.2f, \"memory_read_bytes\": %.0f, \"memory_write_bytes\": %.0f, \"cores\": [%d, %d, %d]", m.end().at, m.timeline.memory_read, m.timeline.memory_written, m.shape.blocks, m.shape.cubes, m.shape.vectors);
 }
 
+namespace { bool bare_addresses = false; }
+bool note_bare_addresses() { return bare_addresses = true; }
+
 const char* fault_at(const void* address) {
+  if (bare_addresses && reinterpret_cast<uintptr_t>(address) < kL1Bytes)
+    return "an on-chip address was followed as a pointer, as CANN's headers do for some reductions: that is not modelled, ";
   if (reinterpret_cast<uintptr_t>(address) < 4096) return "a null pointer was followed, ";
   return machine && machine->is_below_stack(address) ? "the core's stack is exhausted (knob stack_bytes), " : "";
 }

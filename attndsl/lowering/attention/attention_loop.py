@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attndsl.expr import Expr, Scope, Symbol
-from attndsl.lowering.attention.continuous import FIRST_STEP, LAST_STEP, has_keys, items_begun
-from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile
+from attndsl.expr import Expr
+from attndsl.lowering.attention.continuous import FIRST_STEP, LAST_STEP, has_keys, items_begun, steps_begun
+from attndsl.lowering.attention.matmul_stages import (
+    await_probabilities,
+    score_tile,
+    scores_of,
+    weighted_tile,
+)
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.attention.widen_rows import widen_rows
 from attndsl.lowering.context.attention_context import Context
@@ -64,6 +69,8 @@ def attention_loop(
     if not context.continuous:
         return seq(*also.begin, start, sums, _loop(context, steps), *finish)
     begin: list[_Step] = [(start, 0, FIRST_STEP)]
+    if context.waits_first:
+        begin.append((await_probabilities(context), lag, keyed))
     end: list[_Step] = [(as_stage(item), lag, LAST_STEP) for item in finish]
     return seq(_loop(context, [*begin, *steps[:-1], (sums, lag, FIRST_STEP), steps[-1], *end]))
 
@@ -82,13 +89,14 @@ def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
         lead=context.widen_lead,
         steps=_counted_steps(context) if context.continuous else None,
         when=tuple(when for _, _, when in present) if context.continuous else (),
+        shorter=((scores_of(context), int(context.prefetch.value)),) if context.waits_first else (),
         where=context.where,
     )
 
 
 def _counted_steps(context: Context) -> Steps:
     return Steps(
-        counter=Symbol(context.label("stepsBegun"), Scope.MEMBER),
+        counter=steps_begun(context),
         slot=SLOT,
         runs=items_begun(context),
         run=ITEM_SLOT,

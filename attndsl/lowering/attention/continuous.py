@@ -34,21 +34,42 @@ def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
     Raises:
         IllegalScheduleValue: the schedule asks for them and the state of an item does not allow it.
     """
-    stated = contexts[0].schedule.pipeline
+    stated, slots = contexts[0].schedule.pipeline, contexts[0].schedule.score_slots
     if stated == "drained":
+        _need_no_early_wait(slots, "in a pipeline that drains")
         return contexts
     in_the_way = next((found for each in contexts if (found := _in_the_way(each))), "")
     if in_the_way and stated == "continuous":
         rule = f'"drained" or "auto", as {in_the_way}'
         raise IllegalScheduleValue("pipeline", stated, rule, "drained", UNKNOWN_LINE)
     if in_the_way:
+        _need_no_early_wait(slots, f"as {in_the_way}")
         return contexts
     return tuple(_continuous(context) for context in contexts)
 
 
+def _need_no_early_wait(slots: str, why: str) -> None:
+    if slots == "prefetch":
+        raise IllegalScheduleValue("score_slots", slots, f'"ring" or "auto" {why}', "ring", UNKNOWN_LINE)
+
+
 def _continuous(context: Context) -> Context:
     coming = (items_begun(context) + 1) % context.ring
-    return replace(context, continuous=True, rows=context.rows.in_flight(context.ring, coming))
+    rows = context.rows.in_flight(context.ring, coming)
+    return replace(context, continuous=True, rows=rows, waits_first=_waits_first(context))
+
+
+def _waits_first(context: Context) -> bool:
+    """Whether score tiles have one slot less than the rings.
+
+    Rows that are widened come first in a step, so that scores have a lag of their own.
+    """
+    stated = context.schedule.score_slots
+    if stated == "prefetch" and context.widens:
+        raise IllegalScheduleValue("score_slots", stated, '"ring" with widened rows', "ring", UNKNOWN_LINE)
+    if stated == "auto":
+        return not context.rows.one_position and not context.widens
+    return stated == "prefetch"
 
 
 def items_begun(context: Context) -> Symbol:
@@ -126,6 +147,18 @@ def _has_item(context: Context) -> Expr:
 def ring_slot(context: Context) -> list[Statement]:
     """The ring slot of the running tile; a step of a continuous pipeline has it from the start."""
     return [] if context.continuous else [Let(symbol=SLOT, value=TILE % context.ring)]
+
+
+def score_slot(context: Context) -> Expr:
+    """The slot of the running tile's scores."""
+    if not context.waits_first:
+        return SLOT
+    return steps_begun(context) % context.prefetch
+
+
+def steps_begun(context: Context) -> Symbol:
+    """The steps that a core has begun."""
+    return Symbol(context.label("stepsBegun"), Scope.MEMBER)
 
 
 def item_slot(context: Context) -> Expr:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from functools import reduce
 
-from attndsl.expr import Symbol, ceil_div, maximum, minimum, select
+from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.attention.continuous import item_steps, ring_slot
+from attndsl.lowering.attention.seen_tiles import (
+    candidates,
+    collect_seen,
+    numbers_tiles,
+    seen_range,
+    seen_tile,
+)
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,
@@ -13,12 +20,22 @@ from attndsl.lowering.emit.loop_scalars import (
     KEY_BEGIN,
     KEY_END,
     KEYS,
+    REPEAT_LANES,
+    ROW_BEGIN,
+    ROWS,
     SPLIT,
     TASK_ROWS,
     TILE,
     TILES,
 )
-from attndsl.lowering.masks.visibility import begins_late, first_visible, visible_end
+from attndsl.lowering.masks.visibility import (
+    begins_late,
+    ends_by_position,
+    first_visible,
+    visible_end,
+    visible_end_of,
+)
+from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.tile.statements import Let, Statement
 
 
@@ -42,24 +59,65 @@ def key_range(context: Context) -> list[Statement]:
     bounds.append(Let(symbol=KEY_END, value=end, where=where))
     if context.rows.may_be_empty():
         count = select(TASK_ROWS == 0, 0, count)
+    tiles: list[Statement] = [Let(symbol=TILES, value=minimum(share, total - FIRST_TILE))]
+    if numbers_tiles(context):
+        lists, count = candidates(context, count)
+        bounds += lists
+        tiles = collect_seen(context, FIRST_TILE, minimum(FIRST_TILE + share, total))
     return [
         *bounds,
         Let(symbol=total, value=count),
         Let(symbol=share, value=ceil_div(total, context.splits)),
         Let(symbol=FIRST_TILE, value=minimum(SPLIT * share, total)),
-        Let(symbol=TILES, value=minimum(share, total - FIRST_TILE)),
+        *tiles,
         *item_steps(context),
     ]
 
 
-def tile_bounds(context: Context) -> list[Statement]:
-    """Ring slot, first key and number of keys of the running tile."""
-    size = context.tile_keys
-    first = (FIRST_TILE + TILE) * size
-    if begins_late(context):
-        first = KEY_BEGIN + first
+def tile_bounds(context: Context, *, of_this_aiv: bool = False) -> list[Statement]:
+    """Ring slot, first key and number of keys of the running tile.
+
+    ``of_this_aiv``: those keys alone that the bands of this vector core's rows may see.
+    """
+    first, keys = _tile_range(context)
+    seen = _keys_of_this_aiv(context, keys) if of_this_aiv and sees_by_band(context) else keys
+    number = seen_tile(context) if numbers_tiles(context) else []
     return [
         *ring_slot(context),
+        *number,
         Let(symbol=FIRST_KEY, value=first),
-        Let(symbol=KEYS, value=minimum(size, KEY_END - FIRST_KEY)),
+        Let(symbol=KEYS, value=seen),
     ]
+
+
+def _tile_range(context: Context) -> tuple[Expr, Expr]:
+    """The first key of the running tile, and how many it has."""
+    if numbers_tiles(context):
+        return seen_range(context)
+    first = (FIRST_TILE + TILE) * context.tile_keys
+    if begins_late(context):
+        first = KEY_BEGIN + first
+    return first, minimum(context.tile_keys, KEY_END - FIRST_KEY)
+
+
+def sees_by_band(context: Context) -> bool:
+    """Whether the bands of a task's rows may see unequal parts of its last tiles."""
+    return context.schedule.max_rows > BAND_ROWS and ends_by_position(context)
+
+
+def keys_of_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> Expr:
+    """Of the ``keys`` of the running tile those up to the last that rows ``first`` to ``last`` of the task
+    may see, in whole repeats; one repeat at least, so that every band takes part in every tile."""
+    positions = context.rows.positions_of(first, last)
+    end = None if positions is None else visible_end_of(context, positions)
+    if end is None:
+        return keys
+    return minimum(keys, round_up(maximum(1, end - FIRST_KEY), REPEAT_LANES))
+
+
+def _keys_of_this_aiv(context: Context, keys: Expr) -> Expr:
+    """Those of all bands that it has rows of: what the cube multiplies, the vector cores have written."""
+    band = context.rows_per_band
+    begin = ROW_BEGIN // band * band
+    end = minimum(TASK_ROWS, round_up(ROW_BEGIN + ROWS, band))
+    return keys_of_rows(context, keys, begin, maximum(begin, end - 1))

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, maximum, minimum
-from attndsl.lowering.attention.continuous import item_has_keys
-from attndsl.lowering.attention.key_range import tile_bounds
+from attndsl.lowering.attention.continuous import item_has_keys, score_slot
+from attndsl.lowering.attention.key_range import keys_of_rows, sees_by_band, tile_bounds
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS
@@ -30,11 +30,13 @@ from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth, padded
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
 
-_N0, _D0, _K0, _K1 = Symbol("n0"), Symbol("d0"), Symbol("k0"), Symbol("k1")
+_N0, _D0, _D1 = Symbol("n0"), Symbol("d0"), Symbol("d1")
+_K0, _K1 = Symbol("k0"), Symbol("k1")
 _DEPTH_FRACTALS, _COLUMN_FRACTALS = Symbol("depthFractals"), Symbol("columnFractals")
 _ROW_GROUP, _DEPTH_GROUP = Symbol("rowGroup"), Symbol("depthGroup")
 _PADDED_ROWS = ROW_FRACTALS * FRACTAL_SIZE
 _BAND, _ROWS, _ROW_GROUPS = Symbol("band"), Symbol("bandRows"), Symbol("bandFractals")
+_BAND_KEYS = Symbol("bandKeys")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
     constant = context.inventory.constant
     keys = constant("keyBlock", base_n * wide, "elements of a block of keys")
     values = constant("valueBlock", base_k * columns, "elements of a block of values")
+    in_l1, in_l1_is = _values_in_l1(context, values, columns)
     bands = _bands(context)
     band: Expr = rows if bands == 1 else context.rows_per_band
     few = _slots(context.schedule.value_slots, 2 if bands == 1 else 1)
@@ -81,8 +84,8 @@ def cube_buffers(context: Context) -> CubeBuffers:
             "valueL1",
             l1,
             dtype,
-            values if bands == 1 else context.tile_keys * columns,
-            "value block, Nz" if bands == 1 else "values of a key tile, Nz",
+            in_l1,
+            in_l1_is,
             few,
         ),
         left=buffer("leftL0", l0a, dtype, band * depth, "left operand, Zz", 2),
@@ -96,6 +99,27 @@ def cube_buffers(context: Context) -> CubeBuffers:
             2,
         ),
     )
+
+
+def _values_in_l1(context: Context, block: Named, columns: Named) -> tuple[Expr, str]:
+    """Elements of values in L1, in one slot, and what they are."""
+    if loads_wide_values(context):
+        wide = _part(context.padded_value_size, context.value_width)
+        return context.tile_keys * wide, "columns of the values of a key tile, Nz"
+    if _bands(context) == 1:
+        return block, "value block, Nz"
+    return context.tile_keys * columns, "values of a key tile, Nz"
+
+
+def loads_wide_values(context: Context) -> bool:
+    """Whether one copy brings the value columns of several matrix multiplies to L1.
+
+    A copy to Nz takes a number of cycles a row, however short its pieces.
+    """
+    s = context.schedule
+    if isinstance(s.value_width, str) or _bands(context) > 1:
+        return False
+    return min(s.value_width, context.signature.padded_value_size) > s.columns
 
 
 def _slots(stated: int | str, otherwise: int) -> int:
@@ -177,8 +201,8 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
     """``scores = query . keys^T`` of one tile, to its slot of ``ring``."""
     where, b = context.keys.where, cube_buffers(context)
     size, base_n, cols = context.tile_keys, context.base_n, Symbol("cols")
-    target = ring or score_ring(context)
-    place = SLOT * context.rows.rows_per_task(context) * size
+    target = ring or scores_of(context)
+    place = (SLOT if ring is not None else score_slot(context)) * context.rows.rows_per_task(context) * size
     if _bands(context) > 1:
         block: Statement = _banded_scores(context, cols, target, place)
     else:
@@ -213,6 +237,24 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
     body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, scores))
     return Stage(
         name=context.label(name), part=context.suffix, core=Core.AIC, doc=doc, body=body, where=where
+    )
+
+
+def scores_of(context: Context) -> GlobalTensor:
+    """The ring of score tiles, one slot shorter than the others where the cube waits first."""
+    return score_ring(context, slots=context.prefetch if context.waits_first else None)
+
+
+def await_probabilities(context: Context) -> Stage:
+    """Waits for a tile's probabilities: its scores were read then, and their slot takes new ones."""
+    return Stage(
+        name=context.label("AwaitProbabilities"),
+        part=context.suffix,
+        core=Core.AIC,
+        doc="Waits for the probabilities of a tile: its scores are read, new ones may take their slot.",
+        body=seq(),
+        awaits=(prob_ring(context),),
+        where=context.where,
     )
 
 
@@ -288,7 +330,16 @@ def _over_bands(context: Context, body: Statement) -> Statement:
     size = context.rows_per_band
     rows = Let(symbol=_ROWS, value=minimum(size, TASK_ROWS - _BAND))
     groups = Let(symbol=_ROW_GROUPS, value=ceil_div(_ROWS, FRACTAL_SIZE))
-    return For(var=_BAND, end=TASK_ROWS, step=size, body=seq(rows, groups, body), runs=True)
+    begin: list[Statement] = [rows, groups]
+    if sees_by_band(context):
+        seen = keys_of_rows(context, KEYS, _BAND, _BAND + _ROWS - 1)
+        begin.append(Let(symbol=_BAND_KEYS, value=seen, where=context.keys.where))
+    return For(var=_BAND, end=TASK_ROWS, step=size, body=seq(*begin, body), runs=True)
+
+
+def _band_keys(context: Context) -> Expr:
+    """Keys of the tile that the running band of rows may see."""
+    return _BAND_KEYS if sees_by_band(context) else KEYS
 
 
 def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Expr) -> Statement:
@@ -315,7 +366,9 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
     )
     left = _left_operand(b.query, b.left, as_expr(0), depth, band=(_BAND // FRACTAL_SIZE, _ROW_GROUPS))
     product = Alloc(buffers=(b.product,), body=seq(multiply, store))
-    one = Alloc(buffers=(b.left,), body=seq(left, product))
+    one: Statement = Alloc(buffers=(b.left,), body=seq(left, product))
+    if sees_by_band(context):
+        one = If(condition=_N0 < _BAND_KEYS, then=seq(one))
     load = context.keys.load(context, b.key, _N0, cols, as_expr(0), width)
     return _in_l1(b.key, load, Alloc(buffers=(b.right,), body=seq(right, _over_bands(context, one))))
 
@@ -346,14 +399,20 @@ def weighted_tile(context: Context) -> Stage:
         padded_rows=_PADDED_ROWS,
         where=where,
     )
-    part = _weighted_columns if _bands(context) == 1 else _banded_columns
+    part, step = _weighted_columns if _bands(context) == 1 else _banded_columns, context.value_n
+    if loads_wide_values(context):
+        part, step = _wide_columns, context.value_width
     columns = _over(
         context,
         context.padded_value_size,
-        context.value_n,
+        step,
         lambda d0, width: part(context, d0, width),
     )
     if _bands(context) == 1:
+        if _holds_probabilities(context):
+            context.inventory.require(size <= context.base_k, "one matrix multiply takes all keys of a tile")
+            left = _left_operand(b.prob, b.left, as_expr(0), _fractals(context, KEYS))
+            columns = Alloc(buffers=(b.left,), body=seq(left, columns))
         columns = Alloc(buffers=(b.prob,), body=seq(load, columns))
     body = seq(*tile_bounds(context), *context.values.locate(context), columns)
     doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
@@ -391,6 +450,73 @@ def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     return Alloc(buffers=(b.product,), body=seq(over_keys, out))
 
 
+def _wide_columns(context: Context, d0: Expr, width: Expr) -> Statement:
+    """Weighted sums of columns of a tile that L1 takes at a time, the columns of a multiply after another."""
+    values, b, cols = context.values, cube_buffers(context), Symbol("cols")
+    context.inventory.require(context.value_width > context.value_n, "a copy brings columns of several sums")
+    padded_size = context.padded_value_size
+    over_keys = For(
+        var=_K0,
+        runs=True,
+        end=KEYS,
+        step=context.base_k,
+        body=_wide_block(context, cols),
+        where=values.where,
+    )
+    place = SLOT * context.rows.rows_per_task(context) * padded_size
+    out = Fixpipe(
+        dst=out_ring(context).region(place + d0 + _D1, TASK_ROWS, cols, padded_size),
+        src=b.product.region(),
+        m=_PADDED_ROWS,
+        where=values.where,
+    )
+    over_columns = For(
+        var=_D1,
+        runs=True,
+        end=width,
+        step=context.value_n,
+        body=seq(
+            Let(symbol=cols, value=minimum(context.value_n, width - _D1)),
+            Alloc(buffers=(b.product,), body=seq(over_keys, out)),
+        ),
+    )
+    tile = values.load(context, b.value, as_expr(0), KEYS, d0, _true_width(context.value_dim, d0, width))
+    return _in_l1(b.value, tile, over_columns)
+
+
+def _wide_block(context: Context, width: Expr) -> Seq:
+    """One matrix multiply: probabilities from key k0 on, values of the same keys from column d1 on."""
+    values, b, depth = context.values, cube_buffers(context), Symbol("depth")
+    image = _fractals(context, values.image_rows(b.value, KEYS))
+    multiply = Mmad(
+        dst=b.product.region(),
+        a=b.left.region(),
+        b=b.right.region(),
+        m=_PADDED_ROWS,
+        n=width,
+        k=depth,
+        initial=_is_first(_K0),
+        where=values.where,
+    )
+    operands: Statement = Alloc(
+        buffers=(b.right,), body=seq(_transposed(b.value, b.right, values, _K0, image, _D1), multiply)
+    )
+    if not _holds_probabilities(context):
+        left = _left_operand(b.prob, b.left, _K0, _DEPTH_FRACTALS)
+        operands = Alloc(buffers=(b.left,), body=seq(left, operands))
+    return seq(
+        Let(symbol=depth, value=minimum(context.base_k, KEYS - _K0)),
+        Let(symbol=_DEPTH_FRACTALS, value=_fractals(context, depth)),
+        Let(symbol=_COLUMN_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
+        operands,
+    )
+
+
+def _holds_probabilities(context: Context) -> bool:
+    """Whether one matrix multiply takes all keys of a tile, so that L0A holds them for all columns."""
+    return loads_wide_values(context) and context.schedule.tile_k <= context.schedule.base_k
+
+
 def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     """Weighted sums of a tile for each band of rows, the values of the tile in L1 for all of them."""
     values, b, size = context.values, cube_buffers(context), context.tile_keys
@@ -408,10 +534,10 @@ def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     over_keys = For(
         var=_K1,
         runs=True,
-        end=KEYS,
+        end=_band_keys(context),
         step=piece,
         body=seq(
-            Let(symbol=cols, value=minimum(piece, KEYS - _K1)),
+            Let(symbol=cols, value=minimum(piece, _band_keys(context) - _K1)),
             Alloc(buffers=(b.prob,), body=seq(load, over_piece)),
         ),
         where=values.where,
@@ -485,17 +611,19 @@ def _transposed(
     values: KeySource,
     k0: Expr | int = 0,
     image: Expr = _DEPTH_FRACTALS,
+    column: Expr | int = 0,
 ) -> For:
     """A block of values, Nz in L1, as Zn right operand: every square transposed.
 
-    A square of 16-bit data is a fractal, one of int8 two, of 16 rows each. The block begins at row ``k0`` of
-    an image of ``image`` squares in a column.
+    A square of 16-bit data is a fractal, one of int8 two, of 16 rows each. The block begins at row ``k0`` and
+    ``column`` of an image of ``image`` squares in a column.
     """
     depth = fractal_depth(source.dtype)
+    first = column // depth * image + k0 // depth
     squares = _COLUMN_FRACTALS if depth.same(FRACTAL_SIZE) else _COLUMN_FRACTALS * FRACTAL_SIZE // depth
     load = LoadFractals(
         dst=target.region(_DEPTH_GROUP * _COLUMN_FRACTALS * _fractal(target)),
-        src=source.region((k0 // depth + _DEPTH_GROUP) * (depth * depth)),
+        src=source.region((first + _DEPTH_GROUP) * (depth * depth)),
         repeat=squares,
         src_stride=image,
         transpose=True,

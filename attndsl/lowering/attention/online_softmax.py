@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.attention.continuous import ring_slot, state_row
+from attndsl.lowering.attention.continuous import ring_slot, score_slot, state_row
 from attndsl.lowering.attention.key_range import tile_bounds
+from attndsl.lowering.attention.matmul_stages import scores_of
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
 from attndsl.lowering.attention.step_scores import (
     exponentials,
@@ -39,7 +40,7 @@ from attndsl.lowering.emit.loop_scalars import (
 from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring, prob_ring, score_ring
+from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring, prob_ring
 from attndsl.lowering.operands.row_blocks import number_blocks
 from attndsl.target import Core
 from attndsl.tile.instructions import (
@@ -151,7 +152,8 @@ def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statemen
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
-        source = score_ring(context).region(offset, chunk, KEYS, size)
+        scores_at = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
+        source = scores_of(context).region(scores_at, chunk, KEYS, size)
         probabilities = [
             *scored(context, modifiers, source),
             *_update_maximum(context, stat),
@@ -178,7 +180,7 @@ def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statemen
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    body = seq(*tile_bounds(context), with_tile_operands(context, modifiers, over_rows))
+    body = seq(*tile_bounds(context, of_this_aiv=True), with_tile_operands(context, modifiers, over_rows))
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
     if not normalized:
         doc = "Weights of one tile: scores in, functions of them out."

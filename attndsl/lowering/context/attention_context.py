@@ -20,6 +20,7 @@ class Context(Emitter):
         attention: the attention that is lowered, one of ``computation``.
         rows: its query rows. ``keys``, ``values``: the rows that it attends to.
         continuous: its pipeline goes on from one item to the next.
+        waits_first: the cube waits for the probabilities of a tile before it makes scores in its place.
         items_before: items of the attentions whose loops come before this one; None for the first.
     """
 
@@ -30,6 +31,7 @@ class Context(Emitter):
     values: KeySource
     continuous: bool = False
     items_before: Expr | None = None
+    waits_first: bool = False
 
     @property
     def items_in_flight(self) -> Expr:

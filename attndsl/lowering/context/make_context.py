@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attndsl.expr import Const, Expr
+from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.keys.key_source import KeySource
@@ -13,6 +14,7 @@ from attndsl.lowering.match.attention_pattern import Attention, Computation
 from attndsl.lowering.match.padded_queries import existing_queries
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.rows.grouped_rows import grouped_rows
+from attndsl.lowering.rows.positioned_rows import PositionedRows
 from attndsl.lowering.rows.row_rules import row_space
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.target import Device
@@ -54,6 +56,9 @@ def _context(
         existing=existing_queries(computation),
         whole_positions=computation.selection is not None,  # a position's heads are added on one core
     )
+    lists = attention.selected
+    if lists is not None and isinstance(rows, PositionedRows) and {"Q", "H", "S"} & set(_axes(lists.blocks)):
+        rows = replace(rows, alike=Const(1) if lists.queries is None else lists.queries)
     rows = grouped_rows(rows, computation, attention, schedule.max_rows)
     keys = key_source(attention.keys, "key", rows.list_entry())
     values = key_source(attention.values, "value", rows.list_entry())
@@ -72,6 +77,11 @@ def _context(
         values=values,
         suffix=_suffix(computation, attention, keys),
     )
+
+
+def _axes(node: nodes.Node) -> nodes.Axes:
+    axes: nodes.Axes = getattr(node, "axes", ())
+    return axes
 
 
 def _suffix(computation: Computation, attention: Attention, keys: KeySource) -> str:

@@ -157,6 +157,11 @@ class Emitter:
         return self._option("valueN", "value_n", "value columns of one matrix multiply")
 
     @property
+    def value_width(self) -> Named:
+        """Value columns that a copy brings to L1, where they are those of several matrix multiplies."""
+        return self._option("valueWidth", "value_width", "value columns that a copy brings to L1")
+
+    @property
     def base_k(self) -> Named:
         """Depth of one matrix multiply."""
         return self._option("baseK", "base_k", "depth of one matrix multiply")
@@ -215,12 +220,20 @@ class Emitter:
         if known is not None:
             return known.symbol
         _check_host_knows(expr, self.where)
-        stem = stem or _stem(expr) or f"value{len(self.inventory.fields)}"
+        stem = stem or self._layout_stem(expr) or _stem(expr) or f"value{len(self.inventory.fields)}"
         name = camel(stem.removeprefix(HOST))
         while is_taken(name) or name in self.signature.taken_names or self.inventory.is_field(name):
             name += "Scalar"
         ctype = "int64" if is_integral(expr, self.signature.float_params) else "float32"
         return self.inventory.field(name, expr, meaning or str(expr).replace(HOST, ""), ctype)
+
+    def _layout_stem(self, expr: Expr) -> str:
+        """A name for whether a tensor has a layout; empty of all else."""
+        for layout in self.signature.layouts.values():
+            for place, key in enumerate(layout.keys):
+                if expr.same(layout.holds(place)):
+                    return re.sub(r"\W+", "_", f"{layout.source}_is_{key}")
+        return ""
 
     def in_kernel(self, value: ExprLike, indices: Mapping[str, ExprLike] | None = None) -> Expr:
         """A spec expression as cores compute it.
@@ -279,7 +292,7 @@ class Emitter:
                 tensor, [self.in_kernel(each.get(axis, 0), known) for each in layout.strides]
             )
         meaning = f"elements between neighbours of {tensor} along {axis}"
-        return self.inventory.field(f"{camel(tensor)}Stride{axis}", value, meaning)
+        return self.inventory.field(f"{camel(tensor)}Stride{axis}", value, meaning, layout=layout.choice)
 
     def rows_of_entry(self, tensor: str, index: Expr) -> Expr | None:
         """The rows of tensor ``index`` of a list of one tensor a batch row; None of all else."""

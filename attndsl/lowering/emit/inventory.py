@@ -5,6 +5,8 @@ Each has one entry, in the order in which lowering rules first ask for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from attndsl.base.errors import InternalError
@@ -33,6 +35,7 @@ class Inventory:
         self._buffers: dict[str, Buffer] = {}
         self._workspace: dict[str, GlobalTensor] = {}
         self._sums: list[Fold] = []
+        self._topic = ""
 
     @property
     def fields(self) -> tuple[TilingField, ...]:
@@ -58,9 +61,19 @@ class Inventory:
         """Whether there is a tiling field of that name."""
         return name in self._fields
 
-    def host_number(self, name: str, value: Expr, meaning: str) -> Symbol:
-        """A number that the host computes others from, as their values name it; kernels do not see it."""
-        made = TilingField(name, "int64", value, meaning, host_only=True)
+    @contextmanager
+    def about(self, topic: str) -> Iterator[None]:
+        """What the fields that are added meanwhile are about (:attr:`TilingField.topic`)."""
+        before, self._topic = self._topic, topic
+        try:
+            yield
+        finally:
+            self._topic = before
+
+    def host_number(self, name: str, value: Expr, meaning: str, ctype: str = "int64") -> Symbol:
+        """A number, or a truth, that the host computes others from, as their values name it; kernels do not
+        see it."""
+        made = TilingField(name, ctype, value, meaning, host_only=True, topic=self._topic)
         known = self._fields.setdefault(name, made)
         if not known.value.same(value) or not known.host_only:
             raise NamesTaken(frozenset({name}), f"tiling field {name} is both {known.value} and {value}")
@@ -70,9 +83,13 @@ class Inventory:
         """A compile-time number that tiling fields are computed with and that no kernel has."""
         return self.constant(name, value, meaning, host_only=True)
 
-    def field(self, name: str, value: Expr, meaning: str, ctype: str = "int64") -> Symbol:
-        """A number that the host computes, as the kernel sees it."""
-        known = self._fields.setdefault(name, TilingField(name, ctype, value, meaning))
+    def field(
+        self, name: str, value: Expr, meaning: str, ctype: str = "int64", *, layout: Symbol | None = None
+    ) -> Symbol:
+        """A number that the host computes, as the kernel sees it. ``layout``: of a stride, what tells it."""
+        topic = "strides" if layout is not None else self._topic
+        made = TilingField(name, ctype, value, meaning, topic=topic, layout=layout)
+        known = self._fields.setdefault(name, made)
         if not known.value.same(value) or known.ctype != ctype or known.host_only:
             raise NamesTaken(frozenset({name}), f"tiling field {name} is both {known.value} and {value}")
         return known.symbol

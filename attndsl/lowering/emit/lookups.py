@@ -58,7 +58,8 @@ def row_terms(emit: Emitter, node: nodes.Lookup) -> tuple[Term, ...]:
 def _stride(emit: Emitter, tensor: str, index: str, pitch: Expr) -> Expr:
     axis = _AXES[index]
     meaning = f"elements between neighbours of {tensor} along {axis}; 0: all have the same"
-    return emit.inventory.field(f"{camel(tensor)}Stride{axis}", emit.settled(pitch), meaning)
+    layout = emit.signature.layouts[tensor].choice
+    return emit.inventory.field(f"{camel(tensor)}Stride{axis}", emit.settled(pitch), meaning, layout=layout)
 
 
 def _pitches(emit: Emitter, node: nodes.Lookup) -> tuple[Expr, ...]:

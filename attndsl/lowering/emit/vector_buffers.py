@@ -8,13 +8,11 @@ from attndsl.expr import Named, round_up
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
-from attndsl.lowering.match.schedule_options import BAND_ROWS
+from attndsl.lowering.match.schedule_options import BAND_ROWS, LONG_ROW
 from attndsl.tile.buffers import Buffer
 
 BLOCK_COPIES = 2
 """Blocks that a row statistic is spread over, in either half of the groups of banks."""
-_LONG_ROW = 512
-"""Channels of a row, of which the unified buffer holds few copies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +32,19 @@ class VectorBuffers:
     partial: Buffer
 
 
+def has_long_rows(emit: Emitter) -> bool:
+    """Whether the running sums of a task's rows take most of the unified buffer."""
+    channels = emit.signature.padded_value_size
+    return channels > LONG_ROW or (channels == LONG_ROW and emit.schedule.max_rows >= BAND_ROWS)
+
+
 def leaving_rows(emit: Emitter, name: str, meaning: str) -> Buffer:
     """Where the fp32 rows of a step leave from: a buffer of this name.
 
     With several bands of rows, or very long ones, which take most of the unified buffer, it is the place of
     partials that arrive. That takes events of its own, of which other kernels have too few.
     """
-    if emit.schedule.max_rows > BAND_ROWS or emit.signature.padded_value_size > _LONG_ROW:
+    if emit.schedule.max_rows > BAND_ROWS or has_long_rows(emit):
         return vector_buffers(emit).partial
     size = emit.rows_per_step * emit.padded_value_size
     return emit.in_ub(name, "float32", size, meaning, emit.schedule.result_slots)

@@ -15,10 +15,10 @@ STATISTIC_LANES = block_elements("float32")
 """A row statistic in the workspace is a 32-byte block of equal fp32 lanes: any row can be addressed."""
 
 
-def score_ring(emit: Emitter, name: str = "scoreRing") -> GlobalTensor:
-    """Score tiles, cube to vector."""
+def score_ring(emit: Emitter, name: str = "scoreRing", slots: Named | None = None) -> GlobalTensor:
+    """Score tiles, cube to vector; ``slots``: if not those of all rings."""
     dtype = emit.product_dtype
-    return _ring(emit, name, dtype, emit.tile_keys, "ring of score tiles, cube to vector")
+    return _ring(emit, name, dtype, emit.tile_keys, "ring of score tiles, cube to vector", slots)
 
 
 def prob_ring(emit: Emitter) -> GlobalTensor:
@@ -33,8 +33,10 @@ def out_ring(emit: Emitter) -> GlobalTensor:
     return _ring(emit, "outRing", emit.product_dtype, emit.padded_value_size, meaning)
 
 
-def _ring(emit: Emitter, name: str, dtype: str, row: Named, meaning: str) -> GlobalTensor:
-    elements = emit.ring * tiling_field_ref(emit.label("rowsPerTask")) * row
+def _ring(
+    emit: Emitter, name: str, dtype: str, row: Named, meaning: str, slots: Named | None = None
+) -> GlobalTensor:
+    elements = (emit.ring if slots is None else slots) * tiling_field_ref(emit.label("rowsPerTask")) * row
     return emit.inventory.tensor(emit.label(name), dtype, elements, "block", meaning)
 
 

@@ -16,6 +16,7 @@ from attndsl.lowering.emit.loop_scalars import FIRST_KEY
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.keys.stored_rows import Contiguous
+from attndsl.lowering.match.stored_inputs import stored_plain
 from attndsl.lowering.rows.batch_extents import batch_scalar
 from attndsl.lowering.rows.row_segments import Page, RowSegment, ToSegment, segments_by_page
 from attndsl.tile.buffers import Buffer
@@ -112,8 +113,43 @@ class WindowRows(KeySourceAdapter):
         return batch_scalar(emit, self.start, Const(0))
 
 
+@dataclass(frozen=True, kw_only=True)
+class SelectedRows(KeySourceAdapter):
+    """The rows of another source in the blocks that a list names: a tile has rows of one block.
+
+    Attributes:
+        blocks: the lists, with an axis X. ``size``: rows of a block. ``count``: entries of each list that
+            count, None for all.
+        queries: query positions that share a list, of lists with an axis H.
+    """
+
+    blocks: nodes.Input
+    size: Expr
+    queries: Expr | None = None
+    count: nodes.Input | None = None
+
+    def load(
+        self, emit: Emitter, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
+    ) -> Statement:
+        return self.inner.load(emit, target, n0, rows, column, width)
+
+
 # ------------------------------------------------------------------------------------------------
 # From graph nodes
+
+
+def selected_rows(rows: nodes.Rows, role: str, source: SourceOf) -> KeySource:
+    """The source of selected blocks."""
+    assert isinstance(rows, nodes.Selected)
+    return SelectedRows(
+        inner=source(rows.source, role),
+        role=role,
+        where=rows.where,
+        blocks=stored_plain(rows.blocks),
+        size=rows.size,
+        queries=rows.queries,
+        count=None if rows.count is None else stored_plain(rows.count),
+    )
 
 
 def ring_rows(rows: nodes.Rows, role: str, source: SourceOf) -> KeySource:

@@ -9,7 +9,7 @@ from typing import Any
 from attndsl.expr import Expr
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.keys.cached_rows import SourceOf, appended_rows, ring_rows, windowed_rows
+from attndsl.lowering.keys.cached_rows import SourceOf, appended_rows, ring_rows, selected_rows, windowed_rows
 from attndsl.lowering.keys.dequantize import dequantized
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.keys.stored_rows import DenseRows, ListedRows, PackedRows, PagedRows
@@ -77,5 +77,6 @@ SOURCES: dict[type[nodes.Rows], Callable[[nodes.Rows, str, SourceOf], KeySource]
     nodes.Ring: ring_rows,
     nodes.Windowed: windowed_rows,
     nodes.CacheAppend: appended_rows,
+    nodes.Selected: selected_rows,
 }
 """The sources of keys that kernels read."""

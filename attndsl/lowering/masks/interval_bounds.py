@@ -40,10 +40,17 @@ def hides_some(context: Context, interval: Interval) -> Expr | None:
 
 def over_task(context: Context, bounds: list[Expr | None], join: Join) -> Expr | None:
     """The bounds that are known, joined and cut at 0, as the kernel computes them for a task."""
+    return over_positions(context, bounds, join, context.rows.task_positions())
+
+
+def over_positions(
+    context: Context, bounds: list[Expr | None], join: Join, positions: tuple[Expr, Expr]
+) -> Expr | None:
+    """The same for some query positions of a task, the first and the last."""
     known = [bound for bound in bounds if bound is not None]
     if not known or not context.rows.one_batch_row:
         return None
-    first, last = context.rows.task_positions()
+    first, last = positions
     return maximum(0, context.in_kernel(reduce(join, known), _ends(first, last)))
 
 

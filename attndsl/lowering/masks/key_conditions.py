@@ -22,15 +22,15 @@ from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.visible_interval import (
     NEGATED,
     Interval,
-    affine,
     intersection,
     is_false,
     joined_parts,
     shown_interval,
     whole_numbers,
 )
+from attndsl.lowering.operands.block_elements import block_of_keys
 from attndsl.lowering.operands.key_elements import reads_keys
-from attndsl.lowering.operands.key_numbers import KEY
+from attndsl.lowering.operands.key_numbers import KEY, affine
 
 _INDICES = frozenset({"b", "n", "i", "j"})
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -63,6 +63,7 @@ class KeyNumber:
 
     Attributes:
         element: an element of an integer tensor, read at each key; its place in the tile if None.
+        block: how many neighbouring keys share the element; None where each key has its own.
         slope: the factor of the key's place or element, before the first step.
         steps: divisions and factors, in order.
         rest: what is added at the end, the same for all keys of a tile; ``j`` in it is the tile's first key.
@@ -75,6 +76,13 @@ class KeyNumber:
     low: float
     high: float
     element: Load | None = None
+    block: Expr | None = None
+
+    @property
+    def signed(self) -> Expr:
+        """The number of an element, which has no steps, as an expression."""
+        assert self.element is not None
+        return self.element * self.slope + self.rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +208,17 @@ class KeyConditions:
         raise self._refused(f"'{expr}' is no sum, quotient or remainder of the key index")
 
     def _element(self, expr: Load) -> KeyNumber:
-        """An element at each key: its last index is the key's."""
+        """An element at each key, whose last index is the key's, or one that a block of keys shares."""
         if reads_keys(expr):
             return KeyNumber(1, (), Const(0), 0, 0, expr)
+        block = block_of_keys(expr)
+        if block is not None:
+            self._most(KEY // block)
+            return KeyNumber(1, (), Const(0), 0, 0, expr, block)
         raise self._refused(
             f"'{expr}' reads a tensor at another place than the key's",
-            f"let the last index be the key itself, as in x[b, j], or {WITH_COLUMNS}",
+            f"let the last index be the key itself, as in x[b, j], or a block of keys, as in "
+            f"x[b, i // 64, j // 64], or {WITH_COLUMNS}",
         )
 
     def _affine(self, slope: int, rest: Expr) -> KeyNumber:
@@ -262,8 +275,9 @@ class KeyConditions:
         rest = binary("//", inner.rest, expr.right)
         return replace(inner, steps=steps, rest=rest, low=min(inner.low, 0), high=max(inner.high, 0) + 1)
 
-    def _most(self, expr: Binary) -> float:
+    def _most(self, expr: Expr) -> float:
         """The largest divisor of any call."""
+        assert isinstance(expr, Binary)
         divisor = expr.right
         if divisor.symbols() & _INDICES or any(isinstance(each, Load) for each in divisor.walk()):
             raise self._refused(f"'{expr}' divides by what differs by key, query, head or batch row")

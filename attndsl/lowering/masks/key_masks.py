@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.expr import Const, Expr, Load, binary, ceil_div, maximum, minimum, round_up
+from attndsl.expr import Const, Expr, Load, binary, ceil_div, compare, maximum, minimum, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
-from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, REPEAT_LANES
+from attndsl.lowering.emit.loop_scalars import FIRST_HEAD, FIRST_KEY, HEAD, HEADS, KEYS, REPEAT_LANES
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
@@ -30,7 +30,9 @@ from attndsl.lowering.masks.key_conditions import (
     KeyTest,
 )
 from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, hide_lanes, known_numbers
+from attndsl.lowering.masks.tile_tests import TileTest
 from attndsl.lowering.masks.visible_interval import Interval
+from attndsl.lowering.operands.block_elements import POSITION, fill_signs, shared_by
 from attndsl.lowering.operands.key_elements import KeyElements, key_elements
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import (
@@ -43,7 +45,7 @@ from attndsl.tile.instructions import (
     WithScalar,
 )
 from attndsl.tile.instructions.units import repeat_elements
-from attndsl.tile.statements import For, Statement, seq
+from attndsl.tile.statements import For, If, Statement, seq
 
 _MODES = {"<": "LT", "<=": "LE", ">": "GT", ">=": "GE", "==": "EQ", "!=": "NE"}
 _BYTES = repeat_elements("float32") // 8  # of the bits of a repeat
@@ -105,12 +107,16 @@ class _Tests:
     def _test_element(self, test: KeyTest, number: KeyNumber, element: Load, bits: Region) -> list[Statement]:
         """``x <op> bound`` as ``x - bound <op> 0``: the difference of integers has the right sign in fp32."""
         where, negative = self.node.where, number.slope < 0
-        shift = self._scalar(test.bound - number.rest if negative else number.rest - test.bound)
-        loaded = next(each for each in self.elements if each.element.same(element))
+        shift = test.bound - number.rest if negative else number.rest - test.bound
         lanes = self._lanes(self.numbers)
         mode = _MODES[TURNED[test.op] if negative else test.op]
+        if number.block is not None:
+            made = [fill_signs(self.context, element, number.block, shift, lanes, where)]
+        else:
+            loaded = next(each for each in self.elements if each.element.same(element))
+            made = loaded.shifted(self.context, self._scalar(shift), lanes)
         return [
-            *loaded.shifted(self.context, shift, lanes),
+            *made,
             CompareWithScalar(dst=bits, src=lanes, scalar=Const(0), mode=mode, where=where),
         ]
 
@@ -184,9 +190,14 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
         kept = [each.keep() for each in of_tiles]
         return [tests.number_places(), *kept, *([] if each_row else tests.holding(condition))]
 
+    begins = _begins_block(context, condition) if each_row else None
+
     def row(row: Expr) -> Statement:
         hide = hide_lanes(context, node, row, tests.kept())
-        return seq(*(tests.holding(condition) if each_row else []), hide)
+        made: list[Statement] = tests.holding(condition) if each_row else []
+        if begins is not None:
+            made = [If(condition=(row == 0) | begins, then=seq(*made))]
+        return seq(*made, hide)
 
     def apply(context: Context) -> list[Statement]:
         rows: For = context.rows.each_row(row, (score,))
@@ -239,12 +250,12 @@ def _tests(context: Context, node: nodes.Replace, condition: Condition) -> _Test
 
 
 def _elements(condition: Condition) -> Iterator[Load]:
-    """The elements of tensors that tests read at keys."""
+    """The elements of tensors that tests load at keys."""
     if isinstance(condition, Joined):
         for part in condition.parts:
             yield from _elements(part)
-    elif condition.number is not None and condition.number.element is not None:
-        yield condition.number.element
+    elif (number := condition.number) is not None and number.element is not None and number.block is None:
+        yield number.element
 
 
 def _depth(condition: Condition) -> int:
@@ -274,6 +285,18 @@ def _scalars(condition: Condition) -> Iterator[Expr]:
         yield from (step.carried for step in condition.number.steps if isinstance(step, Division))
 
 
+def _begins_block(context: Context, condition: Condition) -> Expr | None:
+    """Whether a row may have other bits than the row before it, where rows of a block of query positions have
+    the same: they follow each other, position by position. None where each row is one of its own."""
+    scalars = tuple(_scalars(condition))
+    size = shared_by(scalars, POSITION)
+    if size is None or context.rows.one_position or not context.rows.one_batch_row:
+        return None
+    begins = context.rows.position % context.host(size, "query positions of a block") == 0
+    of_heads = any("n" in each.symbols() for each in scalars)
+    return begins | (HEADS != 1) if of_heads else begins & (HEAD == FIRST_HEAD)
+
+
 def _condition(node: nodes.Replace) -> Expr:
     assert isinstance(node.condition, nodes.IndexCondition)
     return node.condition.condition
@@ -292,6 +315,16 @@ def _matches(node: nodes.Replace, known: KnownNumbers) -> bool:
         return False
 
 
+def _tile_tests(node: nodes.Replace, known: KnownNumbers) -> tuple[TileTest, ...]:
+    """Those of elements that blocks of keys share, among what all keys that a row sees pass."""
+    tests = _conditions(node, known).visible(_condition(node)).tests
+    return tuple(
+        TileTest(compare(test.op, test.number.signed, test.bound), test.number.block)
+        for test in tests
+        if isinstance(test, KeyTest) and test.number is not None and test.number.block is not None
+    )
+
+
 def _visible(node: nodes.Replace, known: KnownNumbers) -> Interval | None:
     found = _conditions(node, known).around(_condition(node), holds=False)
     return None if found.begin is None and found.end is None else found
@@ -303,4 +336,5 @@ KEY_MASK = MaskKind(
     matches=_matches,
     lower=_lower,
     visible=_visible,
+    tile_tests=_tile_tests,
 )

@@ -14,6 +14,7 @@ from attndsl.lowering.context.modifiers import Modifier
 from attndsl.lowering.emit.loop_scalars import KEYS, REPEAT_LANES
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.masks.tile_tests import TileTest
 from attndsl.lowering.masks.visible_interval import Interval
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import SelectOrScalar
@@ -54,6 +55,10 @@ def _shows_all(node: nodes.Replace, known: KnownNumbers) -> Interval | None:
     return None
 
 
+def _no_tests(node: nodes.Replace, known: KnownNumbers) -> tuple[TileTest, ...]:
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class MaskKind:
     """A kind of masks: nodes that replace scores where a condition holds.
@@ -65,6 +70,8 @@ class MaskKind:
         lower: what a mask loads and hides; raises NotLowered for one of the kind that no rule covers.
         visible: the interval of keys outside of which a mask hides all, so that tasks skip them; None for a
             mask of which none is known.
+        tile_tests: what each key that a row sees passes, block of keys by block, so that tasks skip tiles
+            between seen ones, too.
     """
 
     name: str
@@ -72,3 +79,4 @@ class MaskKind:
     matches: Callable[[nodes.Replace, KnownNumbers], bool]
     lower: Callable[[Context, nodes.Replace], Modifier]
     visible: Callable[[nodes.Replace, KnownNumbers], Interval | None] = _shows_all
+    tile_tests: Callable[[nodes.Replace, KnownNumbers], tuple[TileTest, ...]] = _no_tests

@@ -12,9 +12,10 @@ from attndsl.expr import Expr, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.masks.hidden_values import vanishing_masks
-from attndsl.lowering.masks.interval_bounds import extreme, over_task
+from attndsl.lowering.masks.interval_bounds import extreme, over_positions, over_task
 from attndsl.lowering.masks.mask_kind import KnownNumbers, known_numbers
 from attndsl.lowering.masks.mask_rules import mask_kind
+from attndsl.lowering.masks.tile_tests import TileTest
 from attndsl.lowering.masks.visible_interval import Interval
 from attndsl.lowering.match.schedule_options import GRANULE
 
@@ -33,14 +34,18 @@ def hidden_keys(
     """
     found: list[Interval] = []
     known = known or KnownNumbers()
-    for node in _hiding(modifiers) if softmax else vanishing_masks(modifiers):
+    for node in _hiding(modifiers, softmax):
         interval = mask_kind(node, known).visible(node, known)
         if interval is not None:
             found.append(interval)
     return tuple(found)
 
 
-def _hiding(modifiers: tuple[nodes.Node, ...]) -> Iterator[nodes.Replace]:
+def _hiding(modifiers: tuple[nodes.Node, ...], softmax: bool) -> Iterator[nodes.Replace]:
+    """The masks that take all weight from what they hide."""
+    if not softmax:
+        yield from vanishing_masks(modifiers)
+        return
     for node in reversed(modifiers):
         if not isinstance(node, nodes.Replace) or node.value != float("-inf"):
             break
@@ -58,10 +63,25 @@ def visible_end(context: Context) -> Expr | None:
     return over_task(context, [extreme(each.end, low=False) for each in _intervals(context)], minimum)
 
 
+def visible_end_of(context: Context, positions: tuple[Expr, Expr]) -> Expr | None:
+    """The same for some query positions of the task, the first and the last."""
+    bounds = [extreme(each.end, low=False) for each in _intervals(context)]
+    return over_positions(context, bounds, minimum, positions)
+
+
 def ends_by_position(context: Context) -> bool:
     """Whether later query positions see more keys, so that tasks have unequal numbers of tiles."""
     ends = [each.end for each in _intervals(context) if each.end is not None]
     return any("i" in end.symbols() and extreme(end, low=False) is not None for end in ends)
+
+
+def tile_tests(context: Context) -> tuple[TileTest, ...]:
+    """What each key that a row sees passes, block of keys by block; none where tasks mix batch rows."""
+    attention, known = context.attention, known_numbers(context)
+    if not context.rows.one_batch_row:
+        return ()
+    masks = _hiding(attention.modifiers, attention.softmax is not None)
+    return tuple(test for node in masks for test in mask_kind(node, known).tile_tests(node, known))
 
 
 def begins_late(context: Context) -> bool:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from functools import reduce
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Binary, Compare, Const, Expr, Logic, Symbol, maximum, minimum
+from attndsl.expr import Binary, Compare, Const, Expr, Logic, maximum, minimum
 from attndsl.expr.intervals import is_integral
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import WITH_COLUMNS
+from attndsl.lowering.operands.key_numbers import affine, difference
 
 _KEY = "j"
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -102,7 +103,7 @@ class _Conditions:
             raise self._refused(f"'{part}' does not compare j or -j with what is the same for all keys")
         upper = (slope == 1) == (op in ("<", "<="))
         strict = op in ("<", ">")
-        edge = _difference(Const(0), rest) if slope == 1 else rest
+        edge = difference(Const(0), rest) if slope == 1 else rest
         # j < edge: up; j <= edge, as j < down + 1: down; j > edge, as j >= down + 1: down; j >= edge: up
         rounded = (
             self._rounded(edge, up=strict == upper) if _fractions(left) + _fractions(right) < 2 else None
@@ -154,33 +155,6 @@ def intersection(parts: list[Interval]) -> Interval:
         reduce(maximum, begins) if begins else None,
         reduce(minimum, ends) if ends else None,
     )
-
-
-def affine(expr: Expr) -> tuple[int, Expr] | None:
-    """``expr`` as ``slope * j + rest`` with a constant slope, of sums and differences alone."""
-    if _KEY not in expr.symbols():
-        return 0, expr
-    if isinstance(expr, Symbol):
-        return 1, Const(0)
-    if isinstance(expr, Binary) and expr.op in ("+", "-"):
-        left, right = affine(expr.left), affine(expr.right)
-        if left is None or right is None:
-            return None
-        sign = 1 if expr.op == "+" else -1
-        rest = left[1] + right[1] if sign == 1 else _difference(left[1], right[1])
-        return left[0] + sign * right[0], rest
-    return None
-
-
-def _difference(left: Expr, right: Expr) -> Expr:
-    """``left - right``, without the difference of 0 and a difference."""
-    if isinstance(right, Binary) and right.op == "-":
-        return (
-            _difference(left + right.right, right.left)
-            if right.left.same(Const(0))
-            else (_difference(right.right, right.left) if left.same(Const(0)) else left - right)
-        )
-    return left - right
 
 
 # ------------------------------------------------------------------------------------------------

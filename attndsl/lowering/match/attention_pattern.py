@@ -17,8 +17,12 @@ from typing import TypeVar
 
 from attndsl.base.facts import kept_upwards
 from attndsl.base.source_location import SourceLine
+from attndsl.expr import Const
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
+
+USUAL_BLOCK = 128
+"""Rows of a block of keys, where nothing tells how many they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,20 @@ class Attention:
     requantize: nodes.BlockRequantize | None
     where: SourceLine
     earlier: tuple[nodes.EarlierPartial, ...] = ()
+
+    @property
+    def selected(self) -> nodes.Selected | None:
+        """The lists that its keys are selected by."""
+        return next((each for each in self.keys.walk() if isinstance(each, nodes.Selected)), None)
+
+    @property
+    def block_of_keys(self) -> int | None:
+        """The rows of a selected block of keys; those of a usual one where calls differ in them, None where
+        nothing is selected."""
+        if self.selected is None:
+            return None
+        size = self.selected.size
+        return int(size.value) if isinstance(size, Const) else USUAL_BLOCK
 
     @property
     def reaches_all_rows(self) -> bool:
@@ -121,6 +139,16 @@ def recognize(outputs: tuple[nodes.Output, ...]) -> Computation:
     found = Computation(attentions, epilogue, main, tuple(statistics), selection, terms)
     _check_shared_softmax(found, core)
     return found
+
+
+def reads_keys_again(attention: Attention) -> bool:
+    """Whether its values are channels of its keys, as they are stored."""
+    keys, values = (
+        {each.name for each in rows.walk() if isinstance(each, nodes.Input)}
+        for rows in (attention.keys, attention.values)
+    )
+    plain = not any(isinstance(each, nodes.Dequantize) for each in attention.keys.walk())
+    return plain and values <= keys
 
 
 def has_scores(node: nodes.Node) -> bool:

@@ -20,6 +20,14 @@ BAND_ROWS = 128
 """Rows of one matrix multiply at most: two slots of their operands and products fill L0."""
 MANY_ROWS = 2 * BAND_ROWS
 """Rows of a task of prompts: more are left to who states them, as they take the unified buffer."""
+LONG_ROW = 512
+"""Channels of a row of values, of which the unified buffer holds few copies."""
+OF_LATENT_ROWS: Mapping[str, int | str] = {"tile_k": 128, "value_width": 256}
+"""Defaults of long rows of values that are channels of the keys, so that L2 has them.
+
+Beside the sums of 128 rows the unified buffer has room for small tiles; a copy of the values of two matrix
+multiplies takes half the time of two copies.
+"""
 GRANULE = 128
 """Keys that no row of a task sees are skipped at the front in whole multiples of this."""
 
@@ -46,6 +54,9 @@ class Schedule:
             row, else "idle".
         cores: blocks to launch at most, or "auto": all cores of the device.
         value_n: value columns of one matrix multiply, or "auto": ``base_n``.
+        value_width: value columns that a copy brings to L1 for the keys of a tile, which are multiplied
+            ``value_n`` at a time; "auto": those of one matrix multiply, a block of keys at a time. Bears on
+            tasks of one band of rows.
         query_slots: slots of query rows in L1, or "auto": two in a continuous pipeline.
         value_slots: slots of values in L1, or "auto": two for tasks of one band of rows.
         task_rows: "even": the host gives some tasks, or all, one band of rows where that evens out the cores,
@@ -56,6 +67,9 @@ class Schedule:
             "longest": as "splits", the tasks of prompts with the last positions first, and blocks take a
             round of items in one direction and the next in the other; "auto": "longest" where later
             positions see more keys, else "splits".
+        score_slots: slots of score tiles: "ring": as many as of all rings; "prefetch": one less, and the
+            cube waits for the probabilities of a tile before it puts scores in its place; "auto": one less
+            for prompts in a continuous pipeline.
     """
 
     tile_k: int = 512
@@ -70,11 +84,13 @@ class Schedule:
     split_kv: int | str = "auto"
     cores: int | str = "auto"
     value_n: int | str = "auto"
+    value_width: int | str = "auto"
     query_slots: int | str = "auto"
     value_slots: int | str = "auto"
     task_rows: str = "even"
     pipeline: str = "auto"
     item_order: str = "auto"
+    score_slots: str = "auto"
 
     @property
     def prefetch_distance(self) -> int:
@@ -126,12 +142,14 @@ class Legal:
         return plain and bool(self.high) and self.nearest(value) == value
 
 
-_KEYS = 64
+TILE_STEP = 64
 _WIDE = 128 * 128
 """Elements of a right operand from which its depth is halved first."""
 _STEP = 8
 """Rows of a vector step are a multiple of this."""
 _LEAST_DEPTH = 64
+_TILE_OF_MANY_ROWS = 256
+"""Keys of a tile to which it shrinks before a task has fewer rows, of which larger tiles may have room."""
 _LEAST_ROWS = 64
 _AUTO = ("auto",)
 _LEGAL = {
@@ -145,11 +163,13 @@ _LEGAL = {
     "max_rows": Legal(16, 256, 16),
     "split_kv": Legal(1, 4096, words=("auto", "idle", "even")),
     "value_n": Legal(16, 256, 16, _AUTO),
+    "value_width": Legal(16, 1024, 16, _AUTO),
     "query_slots": Legal(1, 2, words=_AUTO),
     "value_slots": Legal(1, 2, words=_AUTO),
     "task_rows": Legal(words=("even", "most")),
     "pipeline": Legal(words=("auto", "continuous", "drained")),
     "item_order": Legal(words=("auto", "splits", "tasks", "longest")),
+    "score_slots": Legal(words=("auto", "ring", "prefetch")),
 }
 ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
 """Options without a constant that a schedule header tells even if nobody asked for another value."""
@@ -157,9 +177,9 @@ ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cor
 
 def legal_values(device: Device) -> dict[str, Legal]:
     """What an author may state, for a device; row pitches of a score tile are repeat strides of fp32 rows."""
-    most_keys = device.architecture.max_repeat_stride * block_elements("float32") // _KEYS * _KEYS
+    most_keys = device.architecture.max_repeat_stride * block_elements("float32") // TILE_STEP * TILE_STEP
     return {
-        "tile_k": Legal(_KEYS, most_keys, _KEYS),
+        "tile_k": Legal(TILE_STEP, most_keys, TILE_STEP),
         **_LEGAL,
         "cores": Legal(1, device.aic, words=_AUTO),
     }
@@ -169,12 +189,11 @@ def resolve(
     choices: Mapping[str, object],
     device: Device,
     lines: Mapping[str, SourceLine] | None = None,
-    *,
-    max_rows: int = BAND_ROWS,
+    defaults: Mapping[str, object] | None = None,
 ) -> Schedule:
     """The schedule that an author's choices give for a device, the rest filled with defaults.
 
-    ``max_rows``: the default for this computation.
+    ``defaults``: those of this computation that are others than of :class:`Schedule`.
 
     Raises:
         UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
@@ -188,7 +207,7 @@ def resolve(
         bounds = ranges[name]
         if not bounds.holds(value):
             raise IllegalScheduleValue(name, value, bounds.text(), bounds.nearest(value), where)
-    schedule = replace(Schedule(), **{"max_rows": max_rows, **choices})  # type: ignore[arg-type]
+    schedule = replace(Schedule(), **{**(defaults or {}), **choices})  # type: ignore[arg-type]
     vectors = device.architecture.aiv_per_aic
     per_core = schedule.rows_per_core(device.architecture)
     if "rows" not in choices:
@@ -248,16 +267,19 @@ def smaller(
 ) -> Schedule | None:
     """The next schedule to try when one does not fit into ``space``; only what the author left open changes.
 
-    A task of one band of rows comes first: there is time to read keys again while the vector cores work.
-    Then results, which are loaded once a tile, have one slot. Fewer rows a vector step cost what instructions
-    wait for each other, fewer rows a task, down to 64, fill the cube
-    badly. Smaller tiles cost more exchanges between the cores, a single slot costs the overlap of copies and
+    In L1 the queries of the next item wait first, then copies of values become narrow. A task of one band
+    of rows is next: there is time to read keys again while the vector cores work. Then results, which are
+    loaded once a tile, have one slot. Fewer rows a vector step cost what instructions wait for each
+    other. Fewer rows a task, down to 64, fill the cube badly: tiles of 256 keys are tried before. Smaller
+    tiles cost more exchanges between the cores, a single slot costs the overlap of copies and
     computation, and still fewer rows a task come last.
     """
     may = {name for name in _LEGAL.keys() | {"tile_k"} if name not in stated}
     widest = max(schedule.base_n, schedule.columns)
     if "base_k" in may and widest * schedule.base_k > _WIDE and schedule.base_k > _LEAST_DEPTH:
         return replace(schedule, base_k=schedule.base_k // 2 // 16 * 16)
+    if space == "L1" and (narrower := _with_less_in_l1(schedule, may)) is not None:
+        return narrower
     fewer = _with_fewer_rows(schedule, may, architecture)
     if fewer is not None and fewer.max_rows >= BAND_ROWS:
         return fewer
@@ -266,9 +288,12 @@ def smaller(
     if "rows" in may and space == "UB" and schedule.rows % (2 * _STEP) == 0:
         slots = schedule.slots if "result_slots" in may else schedule.result_slots
         return replace(schedule, rows=schedule.rows // 2, result_slots=slots)
-    if fewer is not None and fewer.max_rows >= _LEAST_ROWS:
-        return fewer
     may_shrink = "tile_k" in may and schedule.tile_k % 128 == 0
+    if may_shrink and space == "UB" and schedule.tile_k > _TILE_OF_MANY_ROWS:
+        return replace(schedule, tile_k=schedule.tile_k // 2)
+    if fewer is not None and fewer.max_rows >= _LEAST_ROWS:
+        halved = may_shrink and space == "UB" and schedule.tile_k == _TILE_OF_MANY_ROWS
+        return replace(fewer, tile_k=2 * _TILE_OF_MANY_ROWS) if halved else fewer
     if may_shrink and schedule.tile_k > 128:
         return replace(schedule, tile_k=schedule.tile_k // 2)
     if "slots" in may and schedule.slots > 1:
@@ -276,6 +301,15 @@ def smaller(
     if may_shrink:
         return replace(schedule, tile_k=schedule.tile_k // 2)
     return fewer
+
+
+def _with_less_in_l1(schedule: Schedule, may: Set[str]) -> Schedule | None:
+    """One place for queries, then narrow copies of values; None where both are so, or stated."""
+    if "query_slots" in may and schedule.query_slots == "auto":
+        return replace(schedule, query_slots=1)
+    if "value_width" in may and schedule.value_width != "auto":
+        return replace(schedule, value_width="auto")
+    return None
 
 
 def with_fewer_events(

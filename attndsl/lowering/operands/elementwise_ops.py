@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Const, Expr
+from attndsl.expr import Const, Expr, Symbol
+from attndsl.graph import nodes
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Binary, Unary, WithScalar
 from attndsl.tile.statements import Statement
@@ -137,3 +138,10 @@ OPERATIONS: dict[str, Operation] = {
     "sigmoid": Operation(sign="sigmoid", own=_sigmoid),
     "tanh": Operation(sign="tanh", own=_tanh),
 }
+
+
+def takes_number(node: nodes.Elementwise, other: nodes.Node) -> bool:
+    """Whether one instruction computes ``node`` with ``other``, a number or one of each row, second."""
+    operation = OPERATIONS[node.op]
+    number = other.value if isinstance(other, nodes.Scalar) and not other.axes else Symbol("number")
+    return operation.scalar is not None and operation.number(number) is not None

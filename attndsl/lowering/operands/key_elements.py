@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Binary, Const, Expr, Load
+from attndsl.expr import Const, Expr, Load
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.operands.key_numbers import KEY
+from attndsl.lowering.operands.key_numbers import affine
 from attndsl.lowering.rows.row_space import ROW
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Convert, LoadRows, WithScalar
@@ -99,12 +99,9 @@ class KeyElements:
 
 
 def reads_keys(element: Load) -> bool:
-    """Whether a read of a tensor has the key for its last index, and only there: neighbouring keys read
-    neighbouring elements."""
-    index = element.index
-    added = isinstance(index, Binary) and index.op == "+"
-    before, last = (index.left, index.right) if added else (Const(0), index)  # type: ignore[attr-defined]
-    return last.same(KEY) and KEY.name not in before.symbols()
+    """Whether neighbouring keys read neighbouring elements, as of x[b, j] or x[j - i + S]."""
+    line = affine(element.index)
+    return line is not None and line[0] == 1
 
 
 def key_elements(

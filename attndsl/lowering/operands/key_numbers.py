@@ -24,6 +24,33 @@ FORMS = (
 )
 
 
+def affine(expr: Expr) -> tuple[int, Expr] | None:
+    """``expr`` as ``slope * j + rest`` with a constant slope, of sums and differences alone."""
+    if KEY.name not in expr.symbols():
+        return 0, expr
+    if expr.same(KEY):
+        return 1, Const(0)
+    if isinstance(expr, Binary) and expr.op in ("+", "-"):
+        left, right = affine(expr.left), affine(expr.right)
+        if left is None or right is None:
+            return None
+        sign = 1 if expr.op == "+" else -1
+        rest = left[1] + right[1] if sign == 1 else difference(left[1], right[1])
+        return left[0] + sign * right[0], rest
+    return None
+
+
+def difference(left: Expr, right: Expr) -> Expr:
+    """``left - right``, without the difference of 0 and a difference."""
+    if isinstance(right, Binary) and right.op == "-":
+        return (
+            difference(left + right.right, right.left)
+            if right.left.same(Const(0))
+            else (difference(right.right, right.left) if left.same(Const(0)) else left - right)
+        )
+    return left - right
+
+
 def key_numbers(context: Context) -> Buffer:
     """The buffer of the indices of the tile's keys."""
     return context.in_ub("keyNumbers", "float32", context.tile_keys, "indices of the tile's keys")

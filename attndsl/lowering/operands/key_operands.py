@@ -21,18 +21,20 @@ from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, SPAN
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.stored_inputs import stored_plain
-from attndsl.lowering.operands.elementwise_ops import OPERATIONS, OwnForm
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS, OwnForm, takes_number
 from attndsl.lowering.operands.key_elements import KeyElements, key_elements, reads_keys
 from attndsl.lowering.operands.key_numbers import (
     FORMS,
     KEY,
+    affine,
     key_arithmetic,
     key_numbers,
     number_keys,
     numbered_keys,
     row_lanes,
 )
-from attndsl.lowering.operands.row_values import has_keys, row_value
+from attndsl.lowering.operands.row_functions import with_row_function
+from attndsl.lowering.operands.row_values import has_keys, is_row_value, row_value
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer, Region, item_bytes
 from attndsl.tile.instructions import Convert, Fill, LoadRows, WithScalar
@@ -119,11 +121,15 @@ def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
     tensor = stored_plain(node.source)
     last, rest = node.index[-1], node.index[:-1]
     source = f"{tensor.name}[{', '.join(map(str, node.index))}]"
-    if isinstance(last, Symbol) and last.same(KEY) and not any("j" in part.symbols() for part in rest):
-        return _loaded(context, tensor, lambda c, t: [_whole_rows(c, node, t)], node.where, source)
+    line = None if any("j" in part.symbols() for part in rest) else affine(last)
+    if line is not None and line[0] == 1:
+        plain = last.same(KEY) and all(isinstance(each, Symbol) or not _of_row(each) for each in rest)
+        rows = _whole_rows if plain else _shifted_rows
+        return _loaded(context, tensor, lambda c, t: [rows(c, node, t)], node.where, source)
     period = last.right if isinstance(last, Binary) and last.op == "%" and last.left.same(KEY) else None
     if not isinstance(period, Const):
-        raise NotLowered(f"scores and {source}", node.where)
+        instead = "let the last index be j, plus what is the same for all keys, as in x.at(n, j - i + S)"
+        raise NotLowered(f"scores and {source}", node.where, instead)
     block = context.architecture.block // item_bytes(context.parameter(tensor.name).dtype)
     if period.value % block or context.keys.first(context) is not None:
         raise NotLowered(
@@ -163,6 +169,22 @@ def _pitch(node: nodes.Lookup, row: tuple[Term, ...], symbol: str) -> Expr:
                 raise NotLowered(f"a row of {part} for each query", node.where)
             found = found + pitch
     return found
+
+
+def _of_row(index: Expr) -> bool:
+    return bool(index.symbols() & {"n", "i"})
+
+
+def _shifted_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Statement:
+    """A run of elements for each row, from where its index puts the first key of the tile."""
+    tensor = stored_plain(node.source)
+
+    def one_row(row: Expr) -> Statement:
+        offset = element(context, terms(context, node), {**context.rows.indices(), "j": FIRST_KEY})
+        place = target.region(row * context.tile_keys, 1, KEYS)
+        return LoadRows(dst=place, src=context.gm(tensor.name, offset, 1, KEYS), where=node.where)
+
+    return context.rows.each_row(one_row, (target,))
 
 
 def _segments(context: Context, node: nodes.Lookup, target: Buffer, period: Const) -> Statement:
@@ -318,13 +340,6 @@ def own_operation(context: Context, own: OwnForm, target: Buffer, where: SourceL
 _TURNED = {"subtract": "write -(x - number)"}
 
 
-def takes_number(node: nodes.Elementwise, other: nodes.Node) -> bool:
-    """Whether one instruction computes ``node`` with ``other``, a number or one of each row, second."""
-    operation = OPERATIONS[node.op]
-    number = other.value if isinstance(other, nodes.Scalar) and not other.axes else Symbol("number")
-    return operation.scalar is not None and operation.number(number) is not None
-
-
 def with_number(
     context: Context, node: nodes.Elementwise, other: nodes.Node, stem: str, *, skips_one: bool = False
 ) -> Compute:
@@ -342,6 +357,8 @@ def with_number(
         assert found is not None
         return found
 
+    if not is_row_value(other):
+        return lambda context, target: with_row_function(context, operation.tensor, target, other)
     if not isinstance(other, nodes.Scalar) or other.axes:
         return lambda context, target: [
             each_row_with_scalar(context, op, target, lambda c: number(row_value(c, other)), node.where)
@@ -371,6 +388,10 @@ def spread_number(context: Context, node: nodes.Node) -> KeyOperand:
             stem = "" if isinstance(node.value, Symbol) else "operand"
             value = context.host(node.value, stem=stem)
             return [Fill(dst=whole(target, 0, SPAN), value=value, where=node.where)]
+
+        if not is_row_value(node):
+            zero = Fill(dst=whole(target, 0, SPAN), value=Const(0.0), where=node.where)
+            return [zero, *with_row_function(context, "Add", target, node)]
 
         def one(row: Expr) -> Statement:
             lanes = row_lanes(context, target, row)

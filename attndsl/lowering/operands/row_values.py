@@ -19,6 +19,13 @@ def has_keys(node: nodes.Node) -> bool:
     return "T" in getattr(node, "axes", ())
 
 
+def is_row_value(node: nodes.Node) -> bool:
+    """Whether :func:`row_value` has a rule for a value without a key axis."""
+    if isinstance(node, nodes.Elementwise):
+        return node.op in _ARITHMETIC and len(node.inputs) == 2 and all(map(is_row_value, node.inputs))
+    return isinstance(node, nodes.Scalar | nodes.Lookup | nodes.Input)
+
+
 def row_value(context: Context, node: nodes.Node) -> Expr:
     """A value without a key axis as the scalar that a row's ``head`` and ``queryIndex`` give.
 

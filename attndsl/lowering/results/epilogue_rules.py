@@ -77,15 +77,10 @@ def operations(
 
 def _rounded(context: Context, source: Buffer, offset: Expr, step: RowStatistics) -> Statement:
     """The rows in the dtype of the result, stored."""
-    s, name, width = context.schedule, context.computation.output.name, context.value_dim
+    name, width = context.computation.output.name, context.value_dim
     dtype = context.parameter(name).dtype
     pitch = _pitch(context, dtype)
-    meaning = "finished rows in the dtype of the result"
-    result = (
-        leaving_rows(context, "result", meaning)
-        if dtype == "float32"
-        else context.in_ub("result", dtype, context.rows_per_step * pitch, meaning, s.result_slots)
-    )
+    result = result_rows(context, dtype, pitch)
 
     def store(run: RowRun) -> Statement:
         target = context.rows.place(context, name, run, width)
@@ -96,6 +91,15 @@ def _rounded(context: Context, source: Buffer, offset: Expr, step: RowStatistics
         buffers=(result,),
         body=seq(convert(context, source, offset, result, pitch), step.each_stored_run(store)),
     )
+
+
+def result_rows(context: Context, dtype: str, pitch: Const) -> Buffer:
+    """Where the rows of a step leave from in the dtype of the result, ``pitch`` lanes each."""
+    meaning = "finished rows in the dtype of the result"
+    if dtype == "float32":
+        return leaving_rows(context, "result", meaning)
+    slots = context.schedule.result_slots
+    return context.in_ub("result", dtype, context.rows_per_step * pitch, meaning, slots)
 
 
 def _pitch(context: Context, dtype: str) -> Const:

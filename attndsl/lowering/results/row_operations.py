@@ -16,11 +16,11 @@ from attndsl.lowering.emit.loop_scalars import CHUNK
 from attndsl.lowering.emit.row_operations import scale_rows
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.match.attention_pattern import has_statistics, has_weighted_sum
-from attndsl.lowering.operands.elementwise_ops import OPERATIONS, NumberForm, Operation
-from attndsl.lowering.operands.key_operands import takes_number
-from attndsl.lowering.operands.row_values import row_value
-from attndsl.lowering.results.row_numbers import RowStatistics, row_blocks, row_numbers
+from attndsl.lowering.match.attention_pattern import has_weighted_sum
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS, NumberForm, Operation, takes_number
+from attndsl.lowering.operands.row_functions import row_blocks
+from attndsl.lowering.operands.row_values import is_row_value, row_value
+from attndsl.lowering.results.row_numbers import RowStatistics, row_numbers
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, Fill, WithScalar
@@ -50,7 +50,7 @@ def row_operation(
     other = _number(node)
     _check_not_rounded(context, node)
     title = Note(text=_title(node, operation, other))
-    if has_statistics(other):
+    if not is_row_value(other):
         return [title, *_with_statistics(context, node, other, source, offset, step)]
     if isinstance(other, nodes.Scalar) and not other.axes:
         of_call = partial(_of_call, context, node, other.value)
@@ -71,13 +71,14 @@ def _with_statistics(
     offset: Expr,
     step: RowStatistics,
 ) -> list[Statement]:
-    """``rows = rows op number``, where the number of each row is a function of its statistics."""
+    """``rows = rows op number``, where the number of each row is a function of its statistics, or of other
+    numbers of rows."""
     blocks = row_blocks(context, "factors")
     made = row_numbers(context, other, blocks, step)
     turned: list[Statement] = []
     if OPERATIONS[node.op].ordered and node.inputs[0] is other:
         if node.op != "subtract":
-            what = f"'{node.op}' of a function of row statistics by the result"
+            what = f"'{node.op}' of a function of numbers of rows by the result"
             raise NotLowered(what, node.where, "write result * (1 / number), or exp(-number)")
         rows = whole(source, offset, CHUNK * context.padded_value_size)
         turned = [WithScalar(op="Muls", dst=rows, src=rows, scalar=Const(-1.0), where=node.where)]

@@ -9,14 +9,16 @@ from attndsl.expr import Const, Expr, Symbol, as_expr
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import HEAD, QUERY, R0
 from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.emit.vector_buffers import has_long_rows, vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
+from attndsl.lowering.results.epilogue_rules import result_rows
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Convert, Fill, StoreRows
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
-from attndsl.tile.statements import For, If, Let, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, Statement, seq
 
 _TOKEN = Symbol("token")
 
@@ -39,7 +41,7 @@ def zero_padding(context: Context) -> Stage:
         block = context.architecture.block
         pitch = Const(-(-context.signature.padded_value_size // block) * block)
     size = context.rows_per_step * pitch
-    zeros, filled = _zeros(context, dtype, size)
+    zeros, wide = _zeros(context, dtype, size)
     heads = context.host(context.signature.extents["N"], "query heads", "queryHeads")
     positions = context.host(context.signature.extents["Q"], stem="positions")
     batch = context.host(context.signature.extents["B"], "batch rows", "batchRows")
@@ -62,19 +64,33 @@ def zero_padding(context: Context) -> Stage:
         body=one,
         where=where,
     )
-    body = seq(*filled, loop)
+    body = _filled(zeros, wide, loop, shared=_shares_rows(context, dtype))
     doc = "Zeros for the positions after the last query of each batch row."
     return Stage(name="ZeroPadding", core=Core.AIV, doc=doc, body=body, where=where)
 
 
-def _zeros(context: Context, dtype: str, size: Expr) -> tuple[Buffer, list[Statement]]:
-    """A buffer of zeros, and what fills it: by way of a dtype that vector instructions fill."""
+def _shares_rows(context: Context, dtype: str) -> bool:
+    """Whether zeros take the place of partials and of finished rows, of which long ones leave no room."""
+    return has_long_rows(context) and dtype not in ("float32", "int8")
+
+
+def _zeros(context: Context, dtype: str, size: Expr) -> tuple[Buffer, Buffer | None]:
+    """A buffer for zeros, and one of a dtype that vector instructions fill, where they do not fill it."""
     if dtype == "float32":
-        zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")
-        return zeros, [Fill(dst=whole(zeros), value=Const(0.0))]
+        return context.in_ub("zeroRows", dtype, size, "rows of zeros"), None
+    if _shares_rows(context, dtype):
+        return result_rows(context, dtype, context.padded_value_size), vector_buffers(context).partial
     wide = context.in_ub("zeroWide", "float16" if dtype == "int8" else "float32", size, "zeros")
-    zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")
-    return zeros, [
-        Fill(dst=whole(wide), value=Const(0.0)),
-        Convert(dst=whole(zeros), src=whole(wide), mode="CAST_RINT"),
-    ]
+    return context.in_ub("zeroRows", dtype, size, "rows of zeros"), wide
+
+
+def _filled(zeros: Buffer, wide: Buffer | None, loop: Statement, *, shared: bool) -> Seq:
+    """``loop`` with zeros in their buffer; ``shared``: for so long nothing else stands there."""
+    if wide is None:
+        return seq(Fill(dst=whole(zeros), value=Const(0.0)), loop)
+    fill = Fill(dst=whole(wide), value=Const(0.0))
+    convert = Convert(dst=whole(zeros), src=whole(wide), mode="CAST_RINT")
+    if not shared:
+        return seq(fill, convert, loop)
+    filled = Alloc(buffers=(wide,), body=seq(fill, convert))
+    return seq(Alloc(buffers=(zeros,), body=seq(filled, loop)))

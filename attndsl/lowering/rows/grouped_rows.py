@@ -94,10 +94,12 @@ class GroupedRows(DecodingRows):
         Of more members keys are read less often. But a pipeline fills and drains in about ``ring`` tiles, and
         those of fewer rows take it less time: they are worth it below twice as many.
         """
-        extents = emit.signature.extents
+        extents, number = emit.signature.extents, emit.inventory.host_number
+        most = number("membersOfLargeTask", most, "batch rows of a task of several bands of rows")
         tasks = extents[self.entries_axis] * extents["K"] * ceil_div(extents["B"], most)
         tiles = tasks * ceil_div(extents[self.keys_axis], emit.tile_keys)
-        fewer = self._members_of_rows(Const(BAND_ROWS), heads)
+        tiles = number("tilesOfLargeTasks", tiles, "score tiles of all such tasks, a row of heads each")
+        fewer = self._members_of_rows(emit.rows_per_band, heads)
         return select(tiles < 2 * emit.ring * CORES, fewer, most)
 
     def enter(self, emit: Emitter) -> list[Statement]:

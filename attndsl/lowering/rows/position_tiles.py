@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimum, round_up, select
+from attndsl.expr import Expr, Symbol, as_expr, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, TASK
 from attndsl.lowering.signature.host_scalars import CORES
@@ -26,8 +26,8 @@ _IN_ROW, _IN_GROUP = Symbol("taskOfBatch"), Symbol("taskOfHeads")
 _WORTH = (8, 9)
 """Share of the rows, parts and whole, from which reading keys once for two bands of rows is worth more."""
 _SHARES = (
-    ("ninths", "the query positions of the busiest core with large tasks, in ninths"),
-    ("ninthsWithBands", "ninths from which tasks of one band are not worth reading keys more often"),
+    ("positionsWithLargeTasks", "query positions of the busiest core with large tasks, in ninths"),
+    ("positionsWithSmallTasks", "ninths below which small tasks, which read keys more often, are worth it"),
 )
 """How the plan calls the whole and the parts."""
 
@@ -55,12 +55,17 @@ class PositionTiles:
             tiles = ceil_div(positions, tiling_field_ref("queriesPerTask"))
             add("queryTiles", tiles, "tasks that share the query positions of a batch row")
             return
-        few = positions_of_rows(emit.rows_per_band, heads)
+        add(
+            "queriesPerSmallTask",
+            positions_of_rows(emit.rows_per_band, heads),
+            "query positions of a small task, one band of rows",
+        )
+        few = tiling_field_ref("queriesPerSmallTask")
+        most = emit.inventory.host_number("queriesPerLargeTask", most, "query positions of a large task")
         large = self._large_tiles(emit, few, most)
         add("largeTiles", large, "large tasks that share the query positions of a batch row")
         count = tiling_field_ref("largeTiles")
         add("queriesPerTask", select(count > 0, most, few), "query positions of a task, at most")
-        add("queriesPerSmallTask", few, "query positions of a small task, one band of rows")
         small = round_up(maximum(0, positions - count * most), tiling_field_ref("queriesPerSmallTask"))
         add("smallPositions", small, "first query positions of a batch row, which small tasks have")
         tiles = count + tiling_field_ref("smallPositions") // tiling_field_ref("queriesPerSmallTask")
@@ -80,31 +85,42 @@ class PositionTiles:
         groups = number(
             "tasksAbreast", extents["B"] * _head_tasks_on_host(), "tasks of all heads at the same positions"
         )
-
-        def busiest(name: str, large: Expr, meaning: str) -> tuple[Expr, Expr]:
-            """Large tasks of a batch row, and the positions of the busiest core with them."""
-            count = number(f"{name}Tiles", large, f"large tasks of a batch row, {meaning}")
-            turns = number(f"{name}Rounds", ceil_div(groups * count, CORES), "rounds of them")
-            small = groups * ceil_div(maximum(0, positions - count * most), few)
-            left = number(
-                f"{name}Left",
-                maximum(0, small - (turns * CORES - groups * count)),
-                "small tasks behind the last round of them",
-            )
-            of_core = turns * most + ceil_div(left, CORES) * few
-            return count, number(f"{name}OfCore", of_core, "query positions of the busiest core with them")
-
+        all_large = number(
+            "allTiles", ceil_div(positions, most), "large tasks of a batch row, if all are large"
+        )
+        of_all = number(
+            "allOfCore",
+            ceil_div(groups * all_large, CORES) * most,
+            "query positions of the busiest core with those",
+        )
         full = positions // most
         in_rounds = groups * full // CORES * CORES // maximum(groups, 1)
-        all_large, of_all = busiest("all", ceil_div(positions, most), "if none is small")
-        some_large, of_some = busiest("whole", minimum(full, in_rounds), "if they fill whole rounds")
-        _, of_none = busiest("no", Const(0), "if all are small")
+        whole = number(
+            "wholeTiles", minimum(full, in_rounds), "large tasks of a batch row, if they fill whole rounds"
+        )
+        rounds = number("wholeRounds", ceil_div(groups * whole, CORES), "rounds of them")
+        small = groups * ceil_div(maximum(0, positions - whole * most), few)
+        left = number(
+            "smallAfterwards",
+            maximum(0, small - (rounds * CORES - groups * whole)),
+            "small tasks after the last round of them",
+        )
+        of_whole = number(
+            "wholeOfCore",
+            rounds * most + ceil_div(left, CORES) * few,
+            "query positions of the busiest core with those",
+        )
+        of_small = number(
+            "smallOfCore",
+            ceil_div(groups * ceil_div(positions, few), CORES) * few,
+            "query positions of the busiest core, if all tasks are small",
+        )
         total, parts = (
             emit.inventory.host_constant(name, value, meaning)
             for (name, meaning), value in zip(_SHARES, reversed(_WORTH), strict=True)
         )
-        uneven = of_none * total < minimum(of_some, of_all) * parts
-        mixed = select(of_some < of_all, some_large, all_large)
+        uneven = of_small * total < minimum(of_whole, of_all) * parts
+        mixed = select(of_whole < of_all, whole, all_large)
         return select((groups * all_large < CORES) | uneven, 0, mixed)
 
     # In the kernel ----------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ _QUERY_LENGTH = Symbol("queryLength")
 _FIRST_TOKEN, _POSITION = Symbol("firstToken"), Symbol("position")
 _RUN_LENGTH = Symbol("runLength")
 _MOST_POSITIONS = 16
+_POWERS = tuple(1 << power for power in range(1, 9))
 
 
 def positions_per_core(rows: Named) -> Expr:
@@ -56,10 +57,13 @@ class PositionedRows(RowSpace):
     Attributes:
         valid: queries of each batch row, None for all.
         whole_positions: a vector core has all heads of its positions.
+        alike: so many positions, from a multiple of it on, read the same keys, and a task has no others; None
+            where all do.
     """
 
     valid: nodes.Node | None
     whole_positions: bool = False
+    alike: Expr | None = None
 
     @property
     def one_position(self) -> bool:
@@ -74,7 +78,10 @@ class PositionedRows(RowSpace):
 
     def step_positions(self) -> tuple[Expr, Expr]:
         row = ROW_BEGIN + R0
-        return FIRST_QUERY + row // HEADS, FIRST_QUERY + (row + CHUNK - 1) // HEADS
+        return self.positions_of(row, row + CHUNK - 1)
+
+    def positions_of(self, first: Expr, last: Expr) -> tuple[Expr, Expr]:
+        return FIRST_QUERY + first // HEADS, FIRST_QUERY + last // HEADS
 
     def query_count(self, emit: Emitter) -> Expr:
         """Queries of the batch row."""
@@ -87,6 +94,8 @@ class PositionedRows(RowSpace):
         queries = positions_of_rows(emit.max_rows, heads)
         if self.whole_positions:
             queries = emit.architecture.aiv_per_aic * self._positions_per_core(emit, heads)
+        if self.alike is not None:
+            queries = _even_part(self.alike, queries)
         self._tiles(emit).add_fields(emit, heads, queries)
         tasks = (
             emit.signature.extents["B"]
@@ -98,7 +107,7 @@ class PositionedRows(RowSpace):
 
     def _tiles(self, emit: Emitter) -> PositionTiles:
         several = emit.schedule.max_rows > BAND_ROWS and emit.schedule.task_rows == "even"
-        return PositionTiles(mixed=several and not self.whole_positions)
+        return PositionTiles(mixed=several and not self.whole_positions and self.alike is None)
 
     def _positions_per_core(self, emit: Emitter, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
@@ -237,6 +246,14 @@ class PackedTokens(PositionedRows):
 
     def enter_token(self, emit: Emitter, token: Expr) -> list[Statement]:
         return [Let(symbol=_FIRST_TOKEN, value=token), Let(symbol=QUERY, value=Const(0))]
+
+
+def _even_part(whole: Expr, most: Expr) -> Expr:
+    """The largest power of two that divides ``whole``, ``most`` or less."""
+    part: Expr = Const(1)
+    for power in _POWERS:
+        part = select((whole % power == 0) & (most >= power), power, part)
+    return part
 
 
 def _positions(emit: Emitter) -> Expr:

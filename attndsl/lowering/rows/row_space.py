@@ -123,6 +123,10 @@ class RowSpace(ABC):
     def step_positions(self) -> tuple[Expr, Expr]:
         """The first and the last query position of the vector step."""
 
+    def positions_of(self, first: Expr, last: Expr) -> tuple[Expr, Expr] | None:
+        """The query positions of rows ``first`` and ``last`` of the task; None where all have the same."""
+        return None
+
     def list_entry(self) -> Expr | None:
         """The scalar that names the tensor of a list with the task's keys, where tasks are made by it."""
         return None

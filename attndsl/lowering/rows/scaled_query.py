@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Const, Expr, Symbol, minimum, product, select
+from attndsl.expr import Expr, Symbol, minimum, product, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.shorthands import whole
@@ -19,7 +19,7 @@ from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows, WithScalar
 from attndsl.tile.naming import camel
-from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK, tiling_field_ref
 from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, seq
 
 _FIRST, _COUNT = Symbol("firstElement"), Symbol("elements")
@@ -45,7 +45,8 @@ class ScaledQuery:
 
     def tensor(self, emit: Emitter) -> GlobalTensor:
         """The workspace tensor of scaled queries; of no elements where the factor is 1."""
-        name, elements = self.query.name, select(self.factor != 1.0, self._elements(emit), 0)
+        self._count(emit)
+        name, elements = self.query.name, select(self.factor != 1.0, tiling_field_ref("queryElements"), 0)
         return emit.inventory.tensor(
             camel(f"scaled_{name}"), emit.dtype, elements, "device", f"scaled {name}"
         )
@@ -58,11 +59,12 @@ class ScaledQuery:
         return Stage(name="ScaleQuery", core=Core.AIV, doc=doc, body=seq(scaled), where=self.where)
 
     def _parts(self, emit: Emitter) -> For:
-        loaded = emit.in_ub("queryPart", emit.dtype, _PART, "a part of the queries")
-        wide = emit.in_ub("queryWide", "float32", _PART, "the part in fp32")
-        rounded = emit.in_ub("queryScaled", emit.dtype, _PART, "the part scaled")
+        part = emit.inventory.constant("scaledAtOnce", _PART, "elements that a vector core scales at once")
+        loaded = emit.in_ub("queryPart", emit.dtype, part, "a part of the queries")
+        wide = emit.in_ub("queryWide", "float32", part, "the part in fp32")
+        rounded = emit.in_ub("queryScaled", emit.dtype, part, "the part scaled")
         value = emit.host(self.factor)
-        count = emit.inventory.field("queryElements", self._elements(emit), f"elements of {self.query.name}")
+        count = self._count(emit)
         source, span = whole(loaded, 0, _COUNT), whole(wide, 0, _COUNT)
         load = LoadRows(dst=source, src=emit.gm(self.query.name, _FIRST, 1, _COUNT), where=self.where)
         store = StoreRows(dst=self.tensor(emit).region(_FIRST, 1, _COUNT), src=whole(rounded, 0, _COUNT))
@@ -75,19 +77,20 @@ class ScaledQuery:
         )
         return For(
             var=_FIRST,
-            begin=(BLOCK_INDEX * emit.architecture.aiv_per_aic + SUB_BLOCK) * _PART,
+            begin=(BLOCK_INDEX * emit.architecture.aiv_per_aic + SUB_BLOCK) * part,
             end=count,
-            step=BLOCK_COUNT * (emit.architecture.aiv_per_aic * _PART),
+            step=BLOCK_COUNT * (emit.architecture.aiv_per_aic * part),
             body=seq(
-                Let(symbol=_COUNT, value=minimum(Const(_PART), count - _FIRST)),
+                Let(symbol=_COUNT, value=minimum(part, count - _FIRST)),
                 Alloc(buffers=(loaded,), body=scale),
             ),
             where=self.where,
         )
 
-    def _elements(self, emit: Emitter) -> Expr:
-        """Elements of the stored queries, for the host."""
-        return product([emit.signature.extents[axis] for axis in self.query.axes])
+    def _count(self, emit: Emitter) -> Symbol:
+        """Elements of the stored queries."""
+        elements = product([emit.signature.extents[axis] for axis in self.query.axes])
+        return emit.inventory.field("queryElements", elements, f"elements of {self.query.name}")
 
 
 def stored_query(node: nodes.Node, where: SourceLine) -> tuple[nodes.Input, ScaledQuery | None]:

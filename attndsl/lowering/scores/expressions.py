@@ -16,14 +16,13 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.attention_pattern import has_scores
-from attndsl.lowering.operands.elementwise_ops import OPERATIONS
+from attndsl.lowering.operands.elementwise_ops import OPERATIONS, takes_number
 from attndsl.lowering.operands.key_operands import (
     Compute,
     KeyOperand,
     key_operand,
     own_operation,
     spread_number,
-    takes_number,
     with_number,
 )
 from attndsl.lowering.operands.row_values import has_keys

@@ -68,10 +68,11 @@ class KernelSignature:
     taken_names: frozenset[str] = frozenset()
 
     def settled(self, expr: Expr) -> Expr:
-        """``expr`` with dtypes filled in; layouts and words asked for by their index, as hosts know them."""
-        return _settled(
-            enums_as_numbers(expr, self.enums), self.layouts, {item.name: item for item in self.parameters}
-        )
+        """``expr`` with dtypes and parameters of one legal value filled in; layouts and words asked for by
+        their index, as hosts know them."""
+        fixed = {name: low for name, (low, high) in self.ranges.items() if low == high}
+        arguments = {item.name: item for item in self.parameters}
+        return _settled(enums_as_numbers(expr, self.enums), self.layouts, arguments, fixed)
 
     @property
     def one_head_size(self) -> bool:
@@ -151,8 +152,14 @@ def _without_folds(size: Expr) -> Expr:
     return size.mapped(lambda node: Symbol(fold_name(node)) if isinstance(node, Fold) else None)
 
 
-def _settled(expr: Expr, layouts: Mapping[str, TensorLayout], arguments: Mapping[str, GlobalTensor]) -> Expr:
-    """Comparisons of dtypes are decided, those of layouts become comparisons of their index."""
+def _settled(
+    expr: Expr,
+    layouts: Mapping[str, TensorLayout],
+    arguments: Mapping[str, GlobalTensor],
+    fixed: Mapping[str, float] | None = None,
+) -> Expr:
+    """Comparisons of dtypes and of ``fixed`` parameters are decided, those of layouts become comparisons of
+    their index."""
 
     def settle(node: Expr) -> Expr:
         known = decided(node)
@@ -167,6 +174,8 @@ def _settled(expr: Expr, layouts: Mapping[str, TensorLayout], arguments: Mapping
     def decided(node: Expr) -> Expr | None:
         if not isinstance(node, Compare) or not isinstance(node.left, Symbol):
             return None
+        if fixed and node.left.name in fixed and isinstance(node.right, Const):
+            return Const(bool(node.substitute(fixed).evaluate({})))
         kind, name = asks(node.left.name)
         if kind not in ("dtype", "layout") or not isinstance(node.right, Const):
             return None

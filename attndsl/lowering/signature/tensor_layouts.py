@@ -18,13 +18,15 @@ from attndsl.spec.contract.split import BATCH, SINGLE, one_row, row_extent, rows
 class TensorLayout:
     """A tensor's strides in each layout that a kernel's calls may have: axis -> elements.
 
-    ``keys``: the names of the layouts, in the declared order. ``numbers``: their places among all layouts
-    that are declared, by which the host tells them apart. ``shapes``: their dimensions. Of a list of one
-    tensor a batch row they are those of a tensor, which has ``rows`` rows of its own, its dimension
-    ``rows_from_end`` counted from the last (1).
+    ``source``: the argument whose layout it is, of a result the one that it is like. ``keys``: the names of
+    the layouts, in the declared order. ``numbers``: their places among all layouts that are declared, by
+    which the host tells them apart. ``shapes``: their dimensions. Of a list of one tensor a batch row they
+    are those of a tensor, which has ``rows`` rows of its own, its dimension ``rows_from_end`` counted from
+    the last (1).
     """
 
     name: str
+    source: str
     strides: tuple[dict[str, Expr], ...]
     keys: tuple[str, ...]
     numbers: tuple[int, ...]
@@ -35,7 +37,7 @@ class TensorLayout:
     @property
     def choice(self) -> Symbol:
         """The host scalar that tells which layout a call uses: its number."""
-        return layout_choice(self.name)
+        return layout_choice(self.source)
 
     def holds(self, place: int) -> Expr:
         """Whether a call uses the layout that is at this place of ``keys``."""
@@ -82,6 +84,7 @@ def tensor_layout(name: str, layouts: Sequence[Layout], source: TensorSpec) -> T
     declared = list(source.layouts)
     return TensorLayout(
         name,
+        source.name,
         tuple(layout.strides() for layout in layouts),
         tuple(layout.key for layout in layouts),
         tuple(declared.index(layout.key) for layout in layouts),

@@ -52,7 +52,8 @@ class Transfer:
     """A workspace tensor, the stages that write and read it, and the flag between them.
 
     ``shares_flag_with``: a ring between the same stages, whose flag covers this one, too.
-    ``back_pressure_loop``: the loop with back-pressure that the stages are in.
+    ``back_pressure_loop``: the loop with back-pressure that the stages are in. ``awaiting``: the stage that
+    waits for the flag in place of the reader, earlier in a step.
     """
 
     tensor: GlobalTensor
@@ -61,6 +62,7 @@ class Transfer:
     pipe: Pipe
     back_pressure_loop: Pipelined | None = None
     shares_flag_with: GlobalTensor | None = None
+    awaiting: Stage | None = None
 
     @property
     def ready(self) -> str:
@@ -174,7 +176,8 @@ def _transfers(program: Program) -> list[Transfer]:
         loop = next((loop for loop in throttled if writer in loop.stages), None)
         alike = (each for each in found if (each.writer, each.reader, each.pipe) == (writer, reader, pipe))
         first = next((each.tensor for each in alike if is_ring(each.tensor) and is_ring(tensor)), None)
-        found.append(Transfer(tensor, writer, reader, pipe, loop, first))
+        awaiting = next((stage for stage in stages if tensor in stage.awaits), None)
+        found.append(Transfer(tensor, writer, reader, pipe, loop, first, awaiting))
     return found
 
 
@@ -221,12 +224,16 @@ def _with_flags(stage: Stage, rings: list[Transfer], flags: dict[str, int]) -> S
     tensors = {item.tensor for item in rings}
     body = stage.body.body
     accessing = [index for index, child in enumerate(body) if _accesses_any(child, tensors)]
+    if stage.awaits:
+        own = (item for item in rings if item.awaiting is stage and item.shares_flag_with is None)
+        awaited = (WaitCrossFlag(name=item.ready, flag=flags[item.ready], where=stage.where) for item in own)
+        return seq(*awaited, *body)
     if not accessing:
         return stage.body
     waits, raises = list[Statement](), list[Statement]()
     for item in rings:
         if item.reader is stage:
-            if item.shares_flag_with is None:
+            if item.shares_flag_with is None and item.awaiting is None:
                 waits.append(WaitCrossFlag(name=item.ready, flag=flags[item.ready], where=stage.where))
             raises += _slot_is_free(item, stage, flags)
         if item.writer is stage:
@@ -335,7 +342,10 @@ def _prove_reuse(runs: tuple[_Run, ...], rings: list[Transfer]) -> None:
     ends = tuple((stages.index(item.writer), stages.index(item.reader)) for item in rings)
     if loops[0].continuous:
         _check_conditions(loops[0], rings)
-        found = first_defect_of_steps(cores, lags, ends, depths.pop())
+        depth, shorter = depths.pop(), dict(loops[0].shorter)
+        waits = tuple(stages.index(item.awaiting or item.reader) for item in rings)
+        slots = tuple(shorter.get(item.tensor, depth) for item in rings)
+        found = first_defect_of_steps(cores, lags, ends, depth, waits, slots)
     else:
         loop_of = tuple(number for number, loop in enumerate(loops) for _ in loop.stages)
         back_pressure = frozenset(number for number, item in enumerate(rings) if item.back_pressure_loop)
@@ -350,6 +360,7 @@ def _prove_reuse(runs: tuple[_Run, ...], rings: list[Transfer]) -> None:
 def _check_conditions(loop: Pipelined, rings: list[Transfer]) -> None:
     """The stages of the rings of a continuous loop have work in the same iterations."""
     when = dict(zip(loop.stages, loop.when, strict=True))
-    found = {str(when[stage]) for item in rings for stage in (item.writer, item.reader)}
+    ends = (stage for item in rings for stage in (item.writer, item.awaiting, item.reader) if stage)
+    found = {str(when[stage]) for stage in ends}
     if len(found) > 1:
         raise InternalError(f"stages that share rings work under different conditions: {sorted(found)}")

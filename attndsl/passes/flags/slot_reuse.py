@@ -51,19 +51,33 @@ def first_defect(
 
 @lru_cache(maxsize=256)
 def first_defect_of_steps(
-    cores: tuple[Core, ...], lags: tuple[int, ...], rings: tuple[tuple[int, int], ...], depth: int
+    cores: tuple[Core, ...],
+    lags: tuple[int, ...],
+    rings: tuple[tuple[int, int], ...],
+    depth: int,
+    waits: tuple[int, ...] = (),
+    slots: tuple[int, ...] = (),
 ) -> int:
     """The same for a continuous loop: one run of all steps, of which any may have no work.
+
+    ``waits``: for each ring the stage of the reading core that waits for its flag, if not the reader.
+    ``slots``: for each ring how many it has, if not ``depth``.
 
     A step without work takes its executions out of each core's order, and its flags: what a core knows of the
     other becomes less, never more, and no circle comes into being. So a slot is safe between two tiles
     whatever lies between them if it is safe where nothing does. Runs have one slot more than twice the ring.
     """
     steps = 2 * depth + 1
-    alone = ({first, last} for first in range(steps) for last in range(first + depth, steps, depth))
+    distances = sorted({depth, *slots})
+    alone = (
+        {first, last}
+        for distance in distances
+        for first in range(steps)
+        for last in range(first + distance, steps, distance)
+    )
     for present in (set(range(steps)), *alone):
         absent = frozenset(range(steps)) - present
-        found = defect_of_runs(cores, lags, rings, depth, (steps,), absent=absent)
+        found = defect_of_runs(cores, lags, rings, depth, (steps,), absent=absent, waits=waits, slots=slots)
         if found != SOUND:
             return found
     return SOUND
@@ -79,10 +93,12 @@ def defect_of_runs(
     back_pressure: frozenset[int] = frozenset(),
     absent: frozenset[int] = frozenset(),
     least: tuple[int, ...] = (),
+    waits: tuple[int, ...] = (),
+    slots: tuple[int, ...] = (),
 ) -> int:
     """The ring whose slot is overwritten early where the loop runs for ``runs`` tiles, STUCK or SOUND.
 
-    ``absent``: tiles in which no stage has work.
+    ``absent``: tiles in which no stage has work. ``waits``, ``slots``: as of :func:`first_defect_of_steps`.
     """
     import networkx as nx  # whoever reads a stored program does not wait for it
 
@@ -90,7 +106,7 @@ def defect_of_runs(
         core: [each for each in _executions(cores, lags, core, runs, loop_of, least) if each[2] not in absent]
         for core in Core
     }
-    flags = _flags(orders, rings, depth, runs, back_pressure)
+    flags = _flags(orders, rings, depth, runs, back_pressure, waits)
     if flags is None:
         return STUCK
     graph = _execution_graph(orders, flags)
@@ -108,7 +124,7 @@ def defect_of_runs(
         for number in (number for number, (writer, _) in enumerate(rings) if writer == stage):
             if (number, execution) in told:
                 read.add((number, told[number, execution]))
-            slot = (number, tile % depth)
+            slot = (number, tile % (slots[number] if slots else depth))
             if slot in holder:
                 last = (rings[number][1], *holder[slot])
                 if (number, last) not in read and place[last] >= finished[execution]:
@@ -136,6 +152,7 @@ def _flags(
     depth: int,
     runs: tuple[int, ...],
     back_pressure: frozenset[int],
+    waiting: tuple[int, ...] = (),
 ) -> _Flags | None:
     """The n-th wait for a flag gets what the n-th raise tells; None where nobody raises what is awaited."""
     found = _Flags([], [])
@@ -146,6 +163,8 @@ def _flags(
         writes, reads = by_stage.get(writer, []), by_stage.get(reader, [])
         raises = [each for each in reads if number in back_pressure and each[2] + depth < runs[each[1]]]
         waits = [each for each in writes if number in back_pressure and each[2] >= depth]
+        if waiting and waiting[number] != reader:  # the reader comes after, on the same core
+            reads = by_stage.get(waiting[number], [])
         if len(writes) < len(reads) or len(raises) < len(waits):
             return None
         found.ready.extend(zip(writes, reads, strict=False))

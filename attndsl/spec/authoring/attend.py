@@ -33,6 +33,7 @@ from attndsl.graph.nodes import (
     Ring,
     Scalar,
     Scores,
+    Selected,
     Softmax,
     Take,
     Windowed,
@@ -171,6 +172,42 @@ def window(source: Value, start: ExprLike, *, length: Value | ExprLike) -> Value
     inner, where = as_rows(source), author_line()
     first = Scalar(value=check_expression("start", start), axes=("B",), where=where)
     return Value(Windowed(axes=inner.axes, source=inner, start=first, length=_per_row(length), where=where))
+
+
+def selected(
+    source: Value,
+    blocks: Value,
+    block_size: ExprLike,
+    *,
+    queries: ExprLike | None = None,
+    count: Value | None = None,
+) -> Value:
+    """Rows of another source in the blocks that a list names, one for each query position and key/value head.
+
+    Rows keep their numbers, so that ``j <= i`` is causal in the block of the diagonal, too. The order of a
+    list is without meaning, and a block that it names twice counts once. What a kernel reads is in proportion
+    to the lists, whatever the number of keys.
+
+    Args:
+        source: :func:`rows`, :func:`paged` or another source.
+        blocks: integers with an axis X, the entries of a list, and any of B, K, and Q, H for blocks of
+            ``queries`` positions, or S of packed queries; block c has the rows ``c * block_size`` and on.
+            Entries that are negative, or behind the last row, name none.
+        block_size: rows of a block.
+        queries: query positions that share a list of an axis H.
+        count: how many entries of each list count, axes of ``blocks`` but X; all of them if None.
+    """
+    inner = as_rows(source)
+    node = Selected(
+        axes=inner.axes,
+        source=inner,
+        blocks=node_of("blocks", blocks),
+        size=check_expression("block_size", block_size),
+        queries=None if queries is None else check_expression("queries", queries),
+        count=_node(count),
+        where=author_line(),
+    )
+    return Value(node)
 
 
 def append(cache: Value, new: Value, *, position: ExprLike, length: Value | ExprLike) -> Value:

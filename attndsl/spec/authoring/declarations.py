@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from attndsl.base.source_location import author_line
+from attndsl.expr import Expr
 from attndsl.graph.nodes import Axes, Output
 from attndsl.spec import errors
 from attndsl.spec.authoring.argument_checks import (
@@ -16,10 +17,11 @@ from attndsl.spec.authoring.argument_checks import (
     wrong,
 )
 from attndsl.spec.authoring.argument_declarations import ArgumentDeclarations, Layouts, layouts_by_key
-from attndsl.spec.authoring.declared import DeclaredTensor, inherits_layout
+from attndsl.spec.authoring.declared import DeclaredTensor, inherits_layout, resolve_tensor
 from attndsl.spec.authoring.values import TensorValue, Value
-from attndsl.spec.contract.capacity import capacity_constraints
+from attndsl.spec.contract.capacity import cache_constraints, capacity_constraints, list_constraints
 from attndsl.spec.contract.earlier_partials import pair_constraints
+from attndsl.spec.contract.element_bounds import element_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
 
 
@@ -87,10 +89,26 @@ class Declarations(ArgumentDeclarations):
         )
         for rule in capacity_constraints(node, lengths, self._axes, self.constraints):
             self._add(rule)
+        for rule in cache_constraints(node, self._axes, self.constraints):
+            self._add(rule)
+        for rule in element_constraints(node, self._indexed_shapes(), self._axes, self.constraints):
+            self._add(rule)
+        for rule in list_constraints(node, self._axes, self.constraints):
+            self._add(rule)
         for rule in head_constraints(node, self._axes, self.constraints):
             self._add(rule)
         for rule in pair_constraints(node, self.constraints):
             self._add(rule)
+
+    def _indexed_shapes(self) -> dict[str, tuple[Expr, ...]]:
+        """The sizes of the tensors that are read by index alone and have one layout."""
+        found: dict[str, tuple[Expr, ...]] = {}
+        for each in self._arguments.values():
+            if isinstance(each, DeclaredTensor) and each.indexed and not each.at_least:
+                layouts = resolve_tensor(each, self._axes, self._all_dtypes(each)).layouts
+                if len(layouts) == 1:
+                    found[each.name] = tuple(next(iter(layouts.values())).shape())
+        return found
 
     def _sizes(self, axes: Axes) -> str:
         return " ".join(str(self._axes.get(axis, axis)) for axis in axes)

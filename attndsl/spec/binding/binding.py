@@ -102,6 +102,15 @@ def arguments_by_name(operator: Contract, args: tuple[Any, ...], kwargs: Mapping
     return values
 
 
+def bound_value(operator: Contract, spec: ParamSpec, value: Any) -> Any:
+    """What a value of a parameter stands for in a call.
+
+    Raises:
+        CallError: it has another type, or is out of range.
+    """
+    return _in_range(operator, spec, _scalar(operator, spec, value))
+
+
 def _scalar(operator: Contract, spec: ParamSpec, value: Any) -> Any:
     kinds: dict[type, tuple[type, ...]] = {
         int: (int, np.integer),

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
 
-from attndsl.expr import Compare, Expr, Load, Symbol, negation
+from attndsl.expr import Compare, Expr, Load, Symbol, ceil_div, minimum, negation
 from attndsl.expr.argument_facts import given
-from attndsl.graph.nodes import Choose, Conditional, Dense, Input, Node, Scalar
+from attndsl.graph.nodes import (
+    CacheAppend,
+    Choose,
+    Conditional,
+    Dense,
+    Input,
+    Node,
+    Ring,
+    Rows,
+    Scalar,
+    Selected,
+)
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.errors import LengthRangeError
+from attndsl.spec.errors import LengthRangeError, ShapeError
 
 _B = Symbol("b")
 
@@ -31,6 +43,81 @@ def capacity_constraints(
             continue
         said += [condition] if when is None else []
         yield Constraint(condition, text, LengthRangeError, when, {_B.name: axes["B"]}, where=rows.where)
+
+
+def cache_constraints(
+    root: Node, axes: Mapping[str, Expr], known: Iterable[Constraint]
+) -> Iterator[Constraint]:
+    """That the rows written to a cache fit into it: of a ring the last ``size``, of others all of them; and
+    that none is written in front of it.
+
+    What a constraint in ``known`` says of the rows is not said again.
+    """
+    said = [rule.condition for rule in known]
+    written: dict[int, tuple[Rows, Node | None]] = {}
+    for node in root.walk():
+        if isinstance(node, Ring):
+            written[id(node)] = (node, node.length)
+        if isinstance(node, CacheAppend):
+            written[id(node.cache)] = (node.cache, node.length)
+            first = _rows_of(node.position)
+            if first is not None and "B" in axes and not any(_is_counted(each, first) for each in said):
+                said.append(first >= 0)
+                over = {_B.name: axes["B"]} if _B.name in first.symbols() else {}
+                text = "rows are written from row 0 on, or behind it"
+                yield Constraint(first >= 0, text, LengthRangeError, over=over, where=node.where)
+    for cache, length in written.values():
+        size = cache.size if isinstance(cache, Ring) else None
+        if not {"B", "T"} <= axes.keys() or (size is not None and size.same(axes["T"])):
+            continue
+        parts = [each for each in (_rows_of(length), size) if each is not None]
+        if not parts or any(_bounds_rows(each, parts[-1], axes["T"]) for each in said):
+            continue
+        condition = reduce(minimum, parts) <= axes["T"]
+        said.append(condition)
+        text = f"must fit into the cache, whose rows are {axes['T']}"
+        over = {_B.name: axes["B"]} if _B.name in condition.symbols() else {}
+        yield Constraint(condition, text, LengthRangeError, over=over, where=cache.where)
+
+
+def list_constraints(
+    root: Node, axes: Mapping[str, Expr], known: Iterable[Constraint]
+) -> Iterator[Constraint]:
+    """That there is a list for each block of query positions, where these share them."""
+    said = [rule.condition for rule in known]
+    for node in root.walk():
+        if isinstance(node, Selected) and node.queries is not None and {"Q", "H"} <= axes.keys():
+            condition = ceil_div(axes["Q"], node.queries) <= axes["H"]
+            if not any(condition.same(each) for each in said):
+                said.append(condition)
+                name = node.blocks.name if isinstance(node.blocks, Input) else ""
+                text = f"there is a list for each {node.queries} query positions"
+                yield Constraint(condition, text, ShapeError, argument=name, where=node.where)
+
+
+def _rows_of(length: Node | None) -> Expr | None:
+    """The rows of a batch row as a number of ``b``; None for all of them."""
+    if isinstance(length, Input):
+        return None if length.optional else Load(length.name, _B)
+    return length.value if isinstance(length, Scalar) else None
+
+
+def _bounds_rows(condition: Expr, written: Expr, rows: Expr) -> bool:
+    """Whether a constraint says of what is written, or of an element that it counts with, that a cache with
+    ``rows`` has it."""
+    if not isinstance(condition, Compare) or condition.op not in ("<=", "=="):
+        return False
+    counted: list[Expr] = [each for each in written.walk() if isinstance(each, Load)]
+    return condition.right.same(rows) and any(
+        part.same(each) for part in condition.left.walk() for each in (written, *counted)
+    )
+
+
+def _is_counted(condition: Expr, position: Expr) -> bool:
+    """Whether a constraint says of a place, or of an element that it is made of, how small it may be."""
+    elements: list[Expr] = [each for each in position.walk() if isinstance(each, Load)]
+    compared = [part for part in condition.walk() if isinstance(part, Compare) and part.op in (">=", ">")]
+    return any(part.left.same(each) for part in compared for each in (position, *elements))
 
 
 def _counted_by(length: Node | None) -> str:

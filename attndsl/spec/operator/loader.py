@@ -17,6 +17,7 @@ from attndsl.spec.errors import SpecFileError, UnknownOperatorError
 from attndsl.spec.operator.files_read import recorded_reads
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.python_mistakes import advice, without_classes
+from attndsl.spec.operator.python_truth import compiled
 
 
 def shipped_names() -> tuple[str, ...]:
@@ -91,7 +92,9 @@ def _execute(path: Path) -> types.ModuleType:
     module.__file__ = str(path)
     try:
         source = path.read_text(encoding="utf-8")
-        exec(compile(source, str(path), "exec"), vars(module))  # a spec is a program: its author runs it
+        code, questions = compiled(source, str(path))
+        vars(module).update(questions)
+        exec(code, vars(module))  # a spec is a program: its author runs it
     except UserError as error:
         if traceback.extract_tb(error.__traceback__)[-1].filename == str(path):
             raise _failed(path, error) from error  # the spec's own statement raises it, without a line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import shlex
 from collections.abc import Mapping
 from copy import copy
@@ -23,9 +24,9 @@ from attndsl.spec.authoring.argument_checks import check_text, wrong
 from attndsl.spec.authoring.declarations import Declarations
 from attndsl.spec.authoring.declared import resolve_tensor, roles_of_result
 from attndsl.spec.authoring.declared_names import INDICES
-from attndsl.spec.binding.binding import bind
+from attndsl.spec.binding.binding import bind, bound_value
 from attndsl.spec.binding.call import Call
-from attndsl.spec.contract.arguments import FLOATS, Dim, OutputSpec, ParamSpec, TensorSpec
+from attndsl.spec.contract.arguments import FLOATS, REQUIRED, Dim, OutputSpec, ParamSpec, TensorSpec
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.contract_text import contract_text
 from attndsl.spec.contract.layout import Axis, Layout, parse_layout
@@ -39,6 +40,7 @@ from attndsl.spec.operator.specialization_parameters import (
     specialization_samples,
     stored_dtypes,
 )
+from attndsl.spec.operator.truth_checks import check_truth
 from attndsl.target import DEFAULT_DEVICE, Device
 
 
@@ -311,6 +313,9 @@ class Operator(Declarations):
                     raise errors.UnknownNameError(
                         f"constraint '{rule.condition}': unknown '{name}'{_index_hint(name)}", rule.where
                     )
+        self._check_blamed()
+        self._check_defaults()
+        check_truth(self.roots, self.constraints, self.params, self._dims)
         check_longest(self._longest_lines, self.tensors)
         check_definitions(self._dims, self._definition_lines, (spec.name for spec in self.params))
         check_axes(self.roots, self._axes, self._dims, self.constraints)
@@ -321,6 +326,32 @@ class Operator(Declarations):
                 self.graph(present, values)
         for mode in self.modes:
             mode.check()
+
+    def _check_blamed(self) -> None:
+        """Constraints blame arguments that there are."""
+        names = [*(spec.name for spec in self.tensors), *(spec.name for spec in self.params)]
+        for rule in self.constraints:
+            if rule.argument and rule.argument not in names:
+                close = difflib.get_close_matches(rule.argument, names, 1)
+                there = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(names)}"
+                raise errors.UnknownNameError(
+                    f"argument='{rule.argument}' is no argument of {self.name}; {there}", rule.where
+                )
+
+    def _check_defaults(self) -> None:
+        """A default has the type of its parameter, and is one of its choices.
+
+        Beyond its range it may be: so a document says that calls have to pass another.
+        """
+        for spec in self.params:
+            if spec.default is REQUIRED or spec.default is None:
+                continue
+            try:
+                bound_value(self, replace(spec, gt=None, ge=None, lt=None, le=None), spec.default)
+            except errors.CallError as refused:
+                why = str(refused).removeprefix(f"{self.name}: {spec.name}: ").partition("; the default")[0]
+                text = f"the default of '{spec.name}' is no legal value: {why}"
+                raise errors.SpecError(text, spec.where) from None
 
     def _check_conditions(self) -> None:
         """What shapes a kernel is known before any size is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from attndsl.tile.statements import Statement
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
+Place: TypeAlias = tuple[int, int, int, int]
+"""The present offset, rows, cols and pitch of a region, in elements."""
 
 # Operations of the device (attndsl.target.costs) whose name is not that of the API.
 _OPERATIONS = {
@@ -51,6 +53,9 @@ class Machine(Protocol):
 
     def slot(self, buffer: Buffer) -> Array:
         """All elements of the buffer's current slot, 1-D, writable."""
+
+    def rows(self, buffer: Buffer, place: Place) -> Array:
+        """Part of the buffer's current slot as a writable (rows, cols) array; :func:`strided` makes it."""
 
     def tensor(self, tensor: GlobalTensor) -> Array:
         """All elements of a global tensor, 1-D, writable."""
@@ -131,7 +136,7 @@ class Instruction(Statement):
 
     @abstractmethod
     def run(self, machine: Machine) -> None:
-        """Its NumPy meaning."""
+        """Its NumPy meaning. Who runs it decides about NumPy's floating-point warnings, once for all."""
 
     @abstractmethod
     def text(self, names: Names) -> str:
@@ -183,7 +188,7 @@ def is_one(expr: Expr) -> bool:
 
 def view(machine: Machine, region: Region) -> Array:
     """The region as a writable (rows, cols) array."""
-    return _strided(machine.slot(region.buffer), extents(machine, region), region.buffer.name)
+    return machine.rows(region.buffer, _place(region)(machine.scalars))
 
 
 def row_elements(machine: Machine, region: Region) -> Indices:
@@ -194,23 +199,27 @@ def row_elements(machine: Machine, region: Region) -> Indices:
 
 def gm_view(machine: Machine, region: GlobalRegion, further: int = 0) -> Array:
     """The global region as a writable (rows, cols) array, ``further`` elements behind its place."""
-    offset, rows, cols, pitch = extents(machine, region)
-    place = (offset + further, rows, cols, pitch)
-    return _strided(machine.tensor(region.tensor), place, region.tensor.name)
+    offset, rows, cols, pitch = _place(region)(machine.scalars)
+    return strided(machine.tensor(region.tensor), (offset + further, rows, cols, pitch), region.tensor.name)
 
 
-def extents(machine: Machine, region: Region | GlobalRegion) -> tuple[int, int, int, int]:
+def extents(machine: Machine, region: Region | GlobalRegion) -> Place:
     """The present offset, rows, cols and pitch of a region, in elements."""
-    found: tuple[int, int, int, int] = _extents(region)(machine.scalars)
+    found: Place = _place(region)(machine.scalars)
     return found
 
 
 @kept
-def _extents(region: Region | GlobalRegion) -> Function:
+def _place(region: Region | GlobalRegion) -> Function:
     return integers(region.offset, region.rows, region.cols, region.pitch)
 
 
-def _strided(flat: Array, place: tuple[int, int, int, int], name: str) -> Array:
+def strided(flat: Array, place: Place, name: str) -> Array:
+    """A place of flat memory as a writable (rows, cols) array.
+
+    Raises:
+        IndexError: naming the memory, where the place reaches beyond it.
+    """
     offset, rows, cols, pitch = place
     pitch = pitch or cols
     last = offset + (rows - 1) * pitch + cols if rows and cols else offset
@@ -218,7 +227,5 @@ def _strided(flat: Array, place: tuple[int, int, int, int], name: str) -> Array:
         raise IndexError(f"{name}: elements {offset} to {last} of {flat.size} are touched")
     if rows == 1 and cols >= 0:
         return flat[None, offset:last]
-    if rows > 0 and pitch >= cols > 0 and (end := offset + rows * pitch) <= flat.size:
-        return flat[offset:end].reshape(rows, pitch)[:, :cols]
     size = flat.itemsize
-    return np.lib.stride_tricks.as_strided(flat[offset:], (rows, cols), (pitch * size, size))
+    return np.ndarray((rows, cols), flat.dtype, flat, offset * size, (pitch * size, size))

@@ -123,9 +123,9 @@ class LoadNz(Instruction):
             whole = target[: groups * padded_rows * depth].reshape(groups, padded_rows, depth)
             image = whole[:, : rows * row_step : row_step]
         else:  # the last column group ends before its last rows
-            strides = (padded_rows * depth, row_step * depth, 1)
-            bytes_ = tuple(step * target.itemsize for step in strides)
-            image = np.lib.stride_tricks.as_strided(target, (groups, rows, depth), bytes_)
+            size = target.itemsize
+            strides = (padded_rows * depth * size, row_step * depth * size, size)
+            image = np.ndarray((groups, rows, depth), target.dtype, target, 0, strides)
         if source.shape[1] != groups * depth:
             padded = np.zeros((rows, groups * depth), source.dtype)
             padded[:, : source.shape[1]] = source
@@ -237,7 +237,7 @@ class LoadFractals(Instruction):
             fractals = source[: repeat * unit].reshape(repeat, unit // depth, depth)
         else:
             strides = (stride * unit * source.itemsize, depth * source.itemsize, source.itemsize)
-            fractals = np.lib.stride_tricks.as_strided(source, (repeat, unit // depth, depth), strides)
+            fractals = np.ndarray((repeat, unit // depth, depth), source.dtype, source, 0, strides)
         if self.transpose:
             fractals = fractals.transpose(0, 2, 1)
         machine.slot(self.dst.buffer)[start : start + repeat * unit].reshape(fractals.shape)[...] = fractals
@@ -323,8 +323,7 @@ class Mmad(Instruction):
         exact = np.dtype(np.float64 if wide else np.float32)
         a = _from_zz(left, whole_fractals(m), depth, block, exact)
         b = _from_zn(right, depth, whole_fractals(n), block, exact)
-        with np.errstate(all="ignore"):
-            result = np.ascontiguousarray(a[:m, :k]) @ np.ascontiguousarray(b[:k, :n])
+        result = np.ascontiguousarray(a[:m, :k]) @ np.ascontiguousarray(b[:k, :n])
         rows, groups = whole_fractals(m), whole_fractals(n) // FRACTAL
         out = _from(machine, self.dst)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
         if result.dtype != out.dtype or result.shape != (rows, groups * FRACTAL):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from attndsl.base.facts import kept
 from attndsl.expr import Const, round_up
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
@@ -80,15 +81,11 @@ class LoadRows(Instruction):
 
     def run(self, machine: Machine) -> None:
         if self.zero_tail:
-            view(machine, self._with_tail())[...] = 0
+            view(machine, _with_tail(self))[...] = 0
         view(machine, self.dst)[...] = gm_view(machine, self.src)
 
     def touched(self, machine: Machine) -> Iterator[tuple[Buffer, Indices]]:
-        yield self.dst.buffer, row_elements(machine, self._with_tail() if self.zero_tail else self.dst)
-
-    def _with_tail(self) -> Region:
-        """The destination with its pad lanes."""
-        return replace(self.dst, cols=round_up(self.dst.cols, block_elements(self.dst.buffer.dtype)))
+        yield self.dst.buffer, row_elements(machine, _with_tail(self) if self.zero_tail else self.dst)
 
     def text(self, names: Names) -> str:
         local = names.local(self.dst.buffer, self.dst.offset)
@@ -108,6 +105,12 @@ class LoadRows(Instruction):
 
     def describe(self) -> str:
         return f"{self.dst} <- {self.src}" + (" zero tail" if self.zero_tail else "")
+
+
+@kept
+def _with_tail(item: LoadRows) -> Region:
+    """The destination with its pad lanes."""
+    return replace(item.dst, cols=round_up(item.dst.cols, block_elements(item.dst.buffer.dtype)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -53,8 +53,11 @@ class CompareWithScalar(VectorInstruction):
         return float(machine.value(self.src.cols)) * item_bytes(self.src.buffer.dtype) / REPEAT
 
     def run(self, machine: Machine) -> None:
-        compare = COMPARISONS[self.mode]
-        bits = np.packbits(compare(view(machine, self.src)[0], machine.value(self.scalar)), bitorder="little")
+        source = view(machine, self.src)[0]
+        scalar = source.dtype.type(machine.value(self.scalar))
+        if source.dtype == np.float16:  # exact, and NumPy compares float32 far faster
+            source, scalar = source.astype(np.float32), np.float32(scalar)
+        bits = np.packbits(COMPARISONS[self.mode](source, scalar), bitorder="little")
         view(machine, self.dst)[0, : bits.size] = bits
 
     def text(self, names: Names) -> str:

@@ -198,8 +198,7 @@ class Unary(VectorInstruction):
         return (self.src,)
 
     def run(self, machine: Machine) -> None:
-        with np.errstate(all="ignore"):
-            view(machine, self.dst)[...] = _UNARY[self.op](view(machine, self.src))
+        _UNARY[self.op](view(machine, self.src), out=view(machine, self.dst))
 
     def text(self, names: Names) -> str:
         return f"{self.op}({operands(names, self.dst, self.src)}, {names.expr(self.dst.cols)});"
@@ -229,10 +228,8 @@ class WithScalar(VectorInstruction):
 
     def run(self, machine: Machine) -> None:
         source = view(machine, self.src)
-        with np.errstate(all="ignore"):
-            view(machine, self.dst)[...] = _WITH_SCALAR[self.op](
-                source, source.dtype.type(machine.value(self.scalar))
-            )
+        scalar = source.dtype.type(machine.value(self.scalar))
+        _WITH_SCALAR[self.op](source, scalar, out=view(machine, self.dst))
 
     def text(self, names: Names) -> str:
         scalar = f"{names.ctype(self.dst.buffer)}({names.expr(self.scalar)})"
@@ -308,7 +305,7 @@ class Binary(VectorInstruction):
         return (self.first, self.second)
 
     def run(self, machine: Machine) -> None:
-        dst, first, second = (view(machine, each) for each in (self.dst, self.first, self.second))
+        dst, first, second = view(machine, self.dst), view(machine, self.first), view(machine, self.second)
         if self.broadcast:
             blocks, rest = divmod(first.shape[1], second.shape[1])
             if rest or dst.shape != first.shape:
@@ -316,8 +313,7 @@ class Binary(VectorInstruction):
             else:
                 shape = (first.shape[0], blocks, second.shape[1])
                 dst, first, second = dst.reshape(shape), first.reshape(shape), second[:, None, :]
-        with np.errstate(all="ignore"):
-            _BINARY[self.op](first, second, out=dst)
+        _BINARY[self.op](first, second, out=dst)
 
     def text(self, names: Names) -> str:
         places = operands(names, self.dst, self.first, self.second)
@@ -382,10 +378,8 @@ class Convert(VectorInstruction):
         return (self.src,)
 
     def run(self, machine: Machine) -> None:
-        with np.errstate(all="ignore"):
-            view(machine, self.dst)[...] = _converted(
-                view(machine, self.src), self.src.buffer.dtype, self.dst.buffer.dtype, self.mode
-            )
+        source, dst = view(machine, self.src), self.dst.buffer.dtype
+        view(machine, self.dst)[...] = _converted(source, self.src.buffer.dtype, dst, self.mode)
 
     def text(self, names: Names) -> str:
         mode = f"RoundMode::{self.mode}"
@@ -456,14 +450,24 @@ class ConvertToNz(VectorInstruction):
 def _tree_sum(rows: Array) -> Array:
     """Sums of up to 64 lanes, adjacent pairs first, as the reduction tree adds them."""
     width = 1 << max(rows.shape[1] - 1, 0).bit_length()
-    lanes = np.zeros((rows.shape[0], width), rows.dtype)
-    lanes[:, : rows.shape[1]] = rows
-    while lanes.shape[1] > 1:
-        lanes = lanes[:, ::2] + lanes[:, 1::2]
-    return lanes[:, 0]
+    lanes = rows
+    if width != rows.shape[1]:
+        lanes = np.zeros((rows.shape[0], width), rows.dtype)
+        lanes[:, : rows.shape[1]] = rows
+    return _of_pairs(np.add, lanes)
+
+
+def _of_pairs(operation: np.ufunc, lanes: Array) -> Array:
+    """Rows of a power of two of lanes reduced pair by pair; one row after the other, pairs stay in theirs."""
+    found = lanes.reshape(-1)
+    for _ in range(lanes.shape[1].bit_length() - 1):
+        found = operation(found[::2], found[1::2])
+    return found
 
 
 def _largest(rows: Array) -> Array:
+    if rows.shape[1] == REPEAT_BLOCKS:  # short rows: pairs of all at once are faster than row by row
+        return _of_pairs(np.maximum, rows)
     found: Array = rows.max(axis=1)
     return found
 
@@ -490,8 +494,7 @@ class RowReduce(VectorInstruction):
 
     def run(self, machine: Machine) -> None:
         source, out = view(machine, self.src), view(machine, self.dst)
-        with np.errstate(all="ignore"):
-            out[0, :] = _REDUCTIONS[self.op](source)
+        out[0, :] = _REDUCTIONS[self.op](source)
 
     def text(self, names: Names) -> str:
         places, mask = operands(names, self.dst, self.src), names.expr(self.src.cols)
@@ -527,9 +530,8 @@ class BlockReduce(VectorInstruction):
 
     def run(self, machine: Machine) -> None:
         source, out = view(machine, self.src), view(machine, self.dst)
-        with np.errstate(all="ignore"):
-            blocks = source.reshape(-1, block_elements("float32"))
-            out[...] = _REDUCTIONS[self.op](blocks).reshape(out.shape)
+        blocks = source.reshape(-1, block_elements("float32"))
+        out[...] = _REDUCTIONS[self.op](blocks).reshape(out.shape)
 
     def text(self, names: Names) -> str:
         places, rows = operands(names, self.dst, self.src), names.expr(self.src.rows)
@@ -566,7 +568,8 @@ class BroadcastRows(VectorInstruction):
 
     def run(self, machine: Machine) -> None:
         source, out = view(machine, self.src), view(machine, self.dst)
-        out[...] = np.repeat(source.reshape(-1, REPEAT_BLOCKS), block_elements("float32"), axis=1)
+        blocks = (len(out), REPEAT_BLOCKS, block_elements("float32"))
+        out.reshape(blocks)[...] = source.reshape(blocks[:2])[:, :, None]
 
     def text(self, names: Names) -> str:
         places, repeat = operands(names, self.dst, self.src), names.expr(self.dst.rows)

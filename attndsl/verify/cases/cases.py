@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import collections
 import itertools
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case, head_variable, kernel_key, kernel_variables
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
+from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import Assignment, CaseSpace
@@ -54,7 +56,7 @@ _LIKELY = 0.75
 """How many of a wanted kernel's likely values a candidate has, but for the first."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class WantedKernel:
     """A kernel that cases are made for.
 
@@ -92,7 +94,11 @@ class Stream:
         wanted = [space for space in spaces(operator, values) if not kernels or space.operator.name in modes]
         self.members = [_Member(space, seed, kernels) for space in wanted]
         self._cases: list[Case] = []
-        self._prepared = False
+        self._drawing = threading.Lock()
+        self._searched = 0
+        """Cases that were searched for here; others were read from the disk."""
+        plain = values is None and not kernels
+        self._stored = StoredCases.of(operator, seed) if plain else StoredCases(None)
 
     def take(self, count: int) -> tuple[Case, ...]:
         """The first ``count`` cases.
@@ -100,17 +106,55 @@ class Stream:
         Raises:
             RuntimeError: no legal call was found for one of them.
         """
-        if not self._prepared:
-            self._prepared = True
+        with self._drawing:
+            try:
+                while len(self._cases) < count:
+                    if not self._read_block():
+                        self._search(len(self._cases) + 1)
+            except BaseException:  # half a search leaves marks: whoever asks again starts anew
+                stream_of.cache_clear()
+                raise
+            return tuple(self._cases[:count])
+
+    def _read_block(self) -> bool:
+        """Add the next cases as the disk has them; a search that has begun goes on by itself."""
+        if self._searched or (block := self._stored.read(len(self._cases) // BLOCK)) is None:
+            return False
+        self.excluded = block.excluded
+        for number, found in enumerate(block.cases, len(self._cases)):
+            space = self.members[number % len(self.members)].space
+            told = found.assignment, found.integers, found.attempt
+            self._cases.append(Case(self.operator, space, self.seed, number, *told))
+        return True
+
+    def _search(self, count: int) -> None:
+        """Search for cases until there are ``count``, from the first on: each depends on those before it."""
+        if not self._searched:
             for member in self.members:
                 member.prepare()
             excluded = dict.fromkeys(name for member in self.members for name in member.excluded)
             self.excluded = tuple(excluded)
-        while len(self._cases) < count:
-            number = len(self._cases)
+        while self._searched < count:
+            number = self._searched
             member = self.members[number % len(self.members)]
-            self._cases.append(member.next(self.operator, number, number // len(self.members)))
-        return tuple(self._cases[:count])
+            case = member.next(self.operator, number, number // len(self.members))
+            self._searched += 1
+            if number == len(self._cases):
+                self._cases.append(case)
+                self._store_block()
+
+    def _store_block(self) -> None:
+        """Store the last cases, where they are a whole block."""
+        number, rest = divmod(len(self._cases), BLOCK)
+        if not rest:
+            last = (Found(each.attempt, each.assignment, each.integers) for each in self._cases[-BLOCK:])
+            self._stored.write(number - 1, Block(self.excluded, tuple(last)))
+
+
+@lru_cache(maxsize=16)
+def stream_of(operator: Operator, seed: int = 0, kernels: tuple[WantedKernel, ...] = ()) -> Stream:
+    """The cases of an operator for a seed, drawn once a process: a case takes tenths of a second to find."""
+    return Stream(operator, seed, kernels=kernels)
 
 
 class _Member:

@@ -7,16 +7,17 @@ the feature would pass: the case has it and does not check it.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attndsl.expr.argument_facts import dtype_of, given, layout_of
-from attndsl.graph.nodes import CacheAppend, Dequantize, PackedQueries, TopK, expressions_of
-from attndsl.reference.run import run, run_some
+from attndsl.graph.nodes import CacheAppend, Dequantize, TopK, expressions_of
+from attndsl.reference.run import Some, run, run_some
 from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import ParamSpec
@@ -44,42 +45,53 @@ def effective_features(call: Call, features: Iterable[str]) -> frozenset[str]:
 
 
 def _can_sample(call: Call) -> bool:
-    """Whether the results of some blocks of queries are what they are in a run of all, and can be told from
-    those that were left out."""
-    selects = any(isinstance(node, TopK) for node in call.graph.nodes)
-    return not selects and not any(isinstance(node, PackedQueries) for node in call.graph.nodes)
+    """Whether the results of some blocks of queries are what they are in a run of all."""
+    return not any(isinstance(node, TopK) for node in call.graph.nodes)
 
 
 def _mattering(call: Call, features: frozenset[str], tasks: int | None = None) -> frozenset[str]:
     """The features that matter, as far as so many blocks of queries tell; None: all of them."""
-    if not features:
-        return features
-    own = _results(call, tasks)
+    own = functools.cache(lambda: _results(call, tasks))  # of most features there is nothing else to try
     return frozenset(each for each in features if _matters(call, each, own, tasks))
 
 
-def _matters(call: Call, feature: str, own: list[Array], tasks: int | None) -> bool:
+def _matters(call: Call, feature: str, own_results: Callable[[], _Results], tasks: int | None) -> bool:
     for other in _alternatives(call, feature):
+        own = own_results()
         try:
             with np.errstate(all="ignore"):  # it may be no legal call
                 found = _results(other, tasks)
         except Exception:  # not a call: sizes do not fit, or what is absent cannot be. It shows nothing
             continue
-        if _differ(call, own, found):
+        if found.left_out == own.left_out and _differ(call, own.arrays, found.arrays):
             return True
     return False
 
 
-def _results(call: Call, tasks: int | None) -> list[Array]:
-    """All results, and arguments that are updated in place, as they are afterwards; ``tasks``: see
-    :func:`attndsl.reference.run.run_some`."""
+class _Results(NamedTuple):
+    """All results, and arguments that are updated in place, as they are afterwards; the blocks left out.
+
+    Where other blocks are left out, as with other lengths of packed queries, results cannot be compared.
+    """
+
+    arrays: list[Array]
+    left_out: frozenset[tuple[int, int, int, int]]
+
+
+def _results(call: Call, tasks: int | None) -> _Results:
+    """``tasks``: see :func:`attndsl.reference.run.run_some`."""
+    updated = call.graph.updated()
     own = replace(
         call,
-        arrays={name: array.copy() for name, array in call.arrays.items()},
-        lists={name: tuple(entry.copy() for entry in entries) for name, entries in call.lists.items()},
+        arrays={name: array.copy() if name in updated else array for name, array in call.arrays.items()},
+        lists={
+            name: tuple(entry.copy() for entry in entries) if name in updated else entries
+            for name, entries in call.lists.items()
+        },
     )
-    results = run(own) if tasks is None else run_some(own, tasks)
-    return [*results, *(own.arrays[name] for name in sorted(own.graph.updated()) if name in own.arrays)]
+    some = Some(run(own), frozenset()) if tasks is None else run_some(own, tasks)
+    changed = (own.arrays[name] for name in sorted(updated) if name in own.arrays)
+    return _Results([*some.results, *changed], some.left_out)
 
 
 def _differ(call: Call, own: list[Array], found: list[Array]) -> bool:
@@ -100,8 +112,10 @@ def _differ(call: Call, own: list[Array], found: list[Array]) -> bool:
 def _is_another(own: Array, found: Array, bound: float) -> bool:
     if own.size != found.size or own.dtype != found.dtype:
         return True
+    if own.tobytes() == found.tobytes():
+        return False
     if own.dtype.name not in ("float16", "bfloat16", "float32"):
-        return own.tobytes() != found.tobytes()
+        return True
     a, b = (each.reshape(-1).astype(np.float64) for each in (own, found))
     with np.errstate(all="ignore"):
         close = np.abs(a - b) <= bound * np.maximum(1.0, np.abs(a))

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from attndsl.base.errors import UserError
-from attndsl.expr import Load, Symbol
+from attndsl.expr import Const, Expr, Load, Symbol
 from attndsl.expr.argument_facts import dtype_of, given, longest_of, passed
+from attndsl.graph.nodes import INDEX_AXES, IndexCondition, Replace
 from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.arguments import DTYPES
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.covering import choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
@@ -224,11 +226,33 @@ def _find(
         integers = _LongRows(space, assignment, rng).solve()
         if integers is None:
             continue
+        filler = Filler(space, assignment, integers, rng)
+        _show_all(filler)
         try:
-            return Filler(space, assignment, integers, rng).outline()
+            return filler.outline()
         except CallError:
             continue  # a constraint over elements: another try
     return None
+
+
+def _show_all(filler: Filler) -> None:
+    """Masks in bytes that conditions read hide nothing, as zeros might hide all."""
+    for node in filler.graph.nodes:
+        if not isinstance(node, Replace) or not isinstance(node.condition, IndexCondition):
+            continue
+        hides = node.condition.condition
+        names = {part.source for part in hides.walk() if isinstance(part, Load)}
+        for name in names & filler.present - filler.made.keys():
+            if DTYPES[filler.dtype(name)].itemsize == 1:
+                value = next((each for each in (0, 1) if not _holds(hides, filler.env, each)), 1)
+                filler.made[name] = np.full(filler.shape(name), value, DTYPES[filler.dtype(name)])
+
+
+def _holds(condition: Expr, env: Mapping[str, Any], element: int) -> bool:
+    """Whether a condition holds at the first key of the first row where each element that it reads is one
+    number."""
+    read = condition.mapped(lambda part: Const(element) if isinstance(part, Load) else None)
+    return bool(read.evaluate({**env, **dict.fromkeys(INDEX_AXES, 0)}))
 
 
 def _legal_sizes(operator: Operator, shape: Mapping[str, int]) -> None:

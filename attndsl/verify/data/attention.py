@@ -78,8 +78,9 @@ class AttentionFiller:
         queries = self.filler.roles.named(argument_roles.QUERY)
         dtype = self.filler.dtype(queries[0]) if queries else "float16"
         step = probes.step(self.factor, dtype, base)
+        most = max(self._keys(), self._most_rows())
         ledger = probes.Ledger(
-            self.rng, s["N"], s["K"], max(self._keys(), 1), s["D"], step, carrying=self._carrying()
+            self.rng, s["N"], s["K"], max(most, 1), s["D"], step, carrying=self._carrying()
         )
         query = ledger.query_rows(s["B"], s["Q"])
         for keys, values in zip(locations.keys, locations.values, strict=True):
@@ -211,6 +212,13 @@ class AttentionFiller:
     @property
     def _group(self) -> int:
         return max(1, self.sizes["N"] // self.sizes["K"])
+
+    def _most_rows(self) -> int:
+        """Rows of the longest batch row: a ring that wraps may have had more than its cache holds."""
+        sources, batch = self.locations.keys, self.sizes["B"]
+        return max(
+            (len(self.locations.rows(keys, b, 0)) for keys in sources for b in range(batch)), default=0
+        )
 
     def _keys(self) -> int:
         return max(self.draft.extents.get("T", 1), self.draft.extents.get("U", 0))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.expr.argument_facts import dtype_of, given, layout_of, split_of
-from attndsl.graph.nodes import Cast
+from attndsl.graph.nodes import Cast, Selected
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES, TensorSpec
 from attndsl.spec.contract.layout import Array, Layout
@@ -47,7 +47,7 @@ class Filler:
         self.probe = self.assignment[FILL] == PROBE
         if self.probe:
             self._sharpen()
-        self.extents = {**dict.fromkeys("BNKQTUDE", 1), **self.space.extents(self.env)}
+        self.extents = {**dict.fromkeys("BNKQTUDEX", 1), **self.space.extents(self.env)}
         self.made = {name: rows.astype(DTYPES[self.dtype(name)]) for name, rows in self.made.items()}
 
     def _sharpen(self) -> None:
@@ -99,8 +99,15 @@ class Filler:
         return self.space.operator.tensor(name).layouts[self.env[layout_of(name).name]]
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a tensor, of one of a list."""
-        return tuple(int(size.evaluate(self.env)) for size in self.layout(name).shape())
+        """The shape of a tensor, of one of a list.
+
+        Raises:
+            ShapeError: a size that follows from others is negative.
+        """
+        found = tuple(int(size.evaluate(self.env)) for size in self.layout(name).shape())
+        if any(size < 0 for size in found):
+            raise ShapeError(f"{name} has no shape of these sizes, {found}")
+        return found
 
     @property
     def key_tiles(self) -> tuple[int, ...]:
@@ -195,6 +202,8 @@ class Filler:
         """A tensor that no rule is for: standard normal, or small integers."""
         shape = self.shape(spec.name) if spec.layouts else (1,)
         dtype = DTYPES[self.dtype(spec.name)]
+        if dtype.kind == "b":  # few, some or most are true, so that masks by blocks hide tiles, too
+            return np.asarray(self.rng.random(shape) < self.rng.choice([0.05, 0.5, 0.9]))
         if dtype.kind in "biu":
             return self.rng.integers(0, 2, shape).astype(dtype)
         return self.rng.standard_normal(shape).astype(dtype)
@@ -211,6 +220,24 @@ class Filler:
             self.made[name] = np.full(self.shape(name), padding, DTYPES[self.dtype(name)])
         for name in self.roles.named(argument_roles.TABLE):
             self.made[name] = self._table(name, count)
+        for node in self.graph.nodes:
+            if isinstance(node, Selected):
+                self._lists(node)
+
+    def _lists(self, node: Selected) -> None:
+        """Lists of blocks in any order: most name blocks that there are, some twice, some none."""
+        name = argument_roles.input_name(node.blocks)
+        if name in self.made:
+            return
+        shape, rng = self.shape(name), self.rng
+        blocks = max(1, -(-self.extents["T"] // max(1, int(node.size.evaluate(self.env)))))
+        entries = rng.integers(0, blocks, shape)
+        unused = rng.random(shape) < rng.choice([0.0, 0.1, 0.5, 1.0], p=[0.4, 0.3, 0.25, 0.05])
+        entries[unused] = rng.choice([-1, -7, blocks, 2**31 - 1], shape)[unused]
+        self._store(name, entries)
+        if node.count is not None:
+            counts = argument_roles.input_name(node.count)
+            self._store(counts, rng.integers(0, self.extents["X"] + 1, self.shape(counts)))
 
     def _table(self, name: str, count: Array) -> Array:
         """Distinct pages for every used entry where there are enough of them, sometimes a first page that

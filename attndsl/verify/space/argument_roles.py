@@ -24,12 +24,14 @@ from attndsl.graph.nodes import (
     Rows,
     Scalar,
     Scores,
+    Selected,
     Take,
     TopK,
     WeightedSum,
 )
 
 QUERY, TABLE, START = "query", "table", "start"
+LISTS, COUNT = "lists of blocks", "entries of a list"
 MASK, ADDED, FORCED, BIAS = "mask", "added mask", "forced", "bias"
 SLOPE, SCORE_FACTOR, OUT_FACTOR, STEP = "slope", "score factor", "out factor", "step"
 EARLIER = "earlier partial"
@@ -64,7 +66,7 @@ def stored(graph: Graph) -> dict[str, Stored]:
             taken = [each for each in node.scale.walk() if isinstance(each, Take) and each.axis == "C"]
             index = taken[0].index if taken else None
             component = index if isinstance(index, int) else None
-            found[node.source.name] = Stored(_input(node.scale), _input(node.offset), component)
+            found[node.source.name] = Stored(input_name(node.scale), input_name(node.offset), component)
     return found
 
 
@@ -115,7 +117,8 @@ def _counted(expr: Expr) -> Iterator[str]:
         yield from _counted(part)
 
 
-def _input(node: Node | None) -> str:
+def input_name(node: Node | None) -> str:
+    """The first tensor that a node reads; empty if it reads none."""
     return (
         next((each.name for each in node.walk() if isinstance(each, Input)), "") if node is not None else ""
     )
@@ -133,6 +136,9 @@ def roles_of(graph: Graph) -> ArgumentRoles:
     for node in graph.nodes:
         if isinstance(node, Paged):
             mark(node.table, TABLE)
+        if isinstance(node, Selected):
+            mark(node.blocks, LISTS)
+            mark(node.count, COUNT)
         if isinstance(node, Dense) and isinstance(node.start, Scalar):
             for part in node.start.value.walk():
                 if isinstance(part, Load):
@@ -176,7 +182,7 @@ def _mark_operands(node: Elementwise, found: dict[str, str]) -> None:
             role = SCORE_FACTOR if on_scores else OUT_FACTOR if on_results else SLOPE
         else:
             continue
-        name = _input(source)
+        name = input_name(source)
         if name:
             found.setdefault(name, role)
 

@@ -186,22 +186,20 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, itemSlot,
-                    work.taskRows, rowFractals, slot};
+                cubeSteps_[slot] = {work, tile, item, itemSlot, rowFractals, slot};
                 if (stepsBegun_ > kWidenLead) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
-                        ScoreTile(earlier.taskRows, earlier.rowFractals, earlier.keyEnd,
-                            earlier.firstTile, earlier.tile, earlier.slot, earlier.itemSlot);
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        ScoreTile(earlier.work, earlier.rowFractals, earlier.tile, earlier.slot,
+                            earlier.itemSlot);
                     }
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.taskRows, earlier.rowFractals, earlier.keyEnd,
-                            earlier.firstTile, earlier.tile, earlier.slot);
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        WeightedTile(earlier.work, earlier.rowFractals, earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -246,26 +244,21 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, rows,
-                    firstHead, rowBegin, slot, itemSlot, work.batch, kvHead, work.steps,
-                    work.split};
+                vectorSteps_[slot] = {work, tile, item, rows, firstHead, rowBegin, slot, itemSlot,
+                    kvHead};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles && item < tiling_.items) {
-                    WidenKeys(work.batch, work.keyEnd, work.firstTile, tile, slot, itemSlot, kvHead,
-                        firstHead, rowBegin, rows);
+                    WidenKeys(work, tile, slot, itemSlot, kvHead, firstHead, rowBegin, rows);
                 }
                 if (stepsBegun_ > kWidenLead) {
                     const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
-                        SoftmaxTile(earlier.keyEnd, earlier.firstTile, earlier.tile, earlier.slot,
-                            earlier.itemSlot, earlier.rowBegin, earlier.rows);
-                    }
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
-                        WidenValues(earlier.batch, earlier.keyEnd, earlier.firstTile, earlier.tile,
-                            earlier.slot, earlier.kvHead);
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        SoftmaxTile(earlier.work.keyEnd, earlier.work.firstTile, earlier.tile,
+                            earlier.slot, earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                        WidenValues(earlier.work, earlier.tile, earlier.slot, earlier.kvHead);
                     }
                 }
                 if (stepsBegun_ > kPrefetch) {
@@ -274,15 +267,13 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.steps - 1) {
+                    if (earlier.tile == earlier.work.steps - 1) {
                         ScaleSums(earlier.kvHead, earlier.rows);
-                    }
-                    if (earlier.tile == earlier.steps - 1) {
-                        WriteRows(earlier.split, earlier.batch, earlier.itemSlot, earlier.firstHead,
-                            earlier.rowBegin, earlier.rows);
+                        WriteRows(earlier.work.split, earlier.work.batch, earlier.itemSlot,
+                            earlier.firstHead, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -347,17 +338,17 @@ private:
 
     // Cube stages
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t taskRows, int64_t rowFractals, int64_t keyEnd,
-        int64_t firstTile, int64_t tile, int64_t slot, int64_t itemSlot)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
+        int64_t slot, int64_t itemSlot)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kKeyRingReady);
         {
             auto queryL1 = View<half>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadNz(queryL1, foldedQueryGm_[itemSlot * tiling_.rowsPerTask * kPaddedHeadSize],
-                taskRows, tiling_.headDim, kPaddedHeadSize, rowFractals * kFractal);
+                work.taskRows, tiling_.headDim, kPaddedHeadSize, rowFractals * kFractal);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             {
                 auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
@@ -396,7 +387,7 @@ private:
                     }
                     SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                     StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0],
-                        productL0, taskRows, RoundUp(cols, kFractal), kTileKeys,
+                        productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
                         rowFractals * kFractal);
                     SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                     productL0Slot_ ^= 1;
@@ -411,17 +402,17 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t taskRows, int64_t rowFractals, int64_t keyEnd,
-        int64_t firstTile, int64_t tile, int64_t slot)
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t tile,
+        int64_t slot)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kProbRingReady);
         CrossCoreWaitFlag(kValueRingReady);
         {
             auto probL1 = View<half>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -470,7 +461,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
-                    taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
+                    work.taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -493,9 +484,8 @@ private:
 
     // One tile of key from int8 to float16, for the cube to load. Before the first, the query rows
     // take the scale of its channels.
-    __aicore__ inline void WidenKeys(int64_t batch, int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t slot, int64_t itemSlot, int64_t kvHead, int64_t firstHead, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void WidenKeys(const Item &work, int64_t tile, int64_t slot, int64_t itemSlot,
+        int64_t kvHead, int64_t firstHead, int64_t rowBegin, int64_t rows)
     {
         if (tile == 0) {
             WaitFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
@@ -518,8 +508,8 @@ private:
                 const int64_t head = firstHead + rowBegin + r0;
                 WaitFlag<HardEvent::V_MTE2>(kQueryRowsFree);
                 LoadRows(queryRows_,
-                    queryGm_[batch * tiling_.queryStrideB + head * tiling_.queryStrideN], chunk,
-                    tiling_.headDim, tiling_.queryStrideN, kPaddedHeadSize);
+                    queryGm_[work.batch * tiling_.queryStrideB + head * tiling_.queryStrideN],
+                    chunk, tiling_.headDim, tiling_.queryStrideN, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE2_V>(kQueryRowsReady);
                 // query * scale
                 WaitFlag<HardEvent::MTE2_V>(kQueryRowsReady);
@@ -583,10 +573,10 @@ private:
                 SetFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
             }
         }
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
-            batch * tiling_.keyStrideB + kvHead * tiling_.keyStrideK
+            work.batch * tiling_.keyStrideB + kvHead * tiling_.keyStrideK
                 + firstKey * tiling_.keyStrideT;
         const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, 2), keys);
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
@@ -714,13 +704,12 @@ private:
     }
 
     // One tile of value from int8 to float16, for the cube to load.
-    __aicore__ inline void WidenValues(int64_t batch, int64_t keyEnd, int64_t firstTile,
-        int64_t tile, int64_t slot, int64_t kvHead)
+    __aicore__ inline void WidenValues(const Item &work, int64_t tile, int64_t slot, int64_t kvHead)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
-            batch * tiling_.valueStrideB + kvHead * tiling_.valueStrideK
+            work.batch * tiling_.valueStrideB + kvHead * tiling_.valueStrideK
                 + firstKey * tiling_.valueStrideT;
         const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, 2), keys);
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
@@ -878,7 +867,6 @@ private:
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t head = r0;
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t batch = unit / stepsPerToken;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
@@ -927,7 +915,7 @@ private:
             Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
             StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
-                + head * tiling_.attentionOutStrideN],
+                + r0 * tiling_.attentionOutStrideN],
                 result_, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
@@ -944,12 +932,13 @@ private:
     int64_t stepsBegun_ = 0;
     int64_t itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, tiles, item, firstTile, keyEnd, itemSlot, taskRows, rowFractals, slot;
+        Item work;
+        int64_t tile, item, itemSlot, rowFractals, slot;
     };
     CubeStep cubeSteps_[kRing];
     struct VectorStep {
-        int64_t tile, tiles, item, firstTile, keyEnd, rows, firstHead, rowBegin, slot, itemSlot,
-            batch, kvHead, steps, split;
+        Item work;
+        int64_t tile, item, rows, firstHead, rowBegin, slot, itemSlot, kvHead;
     };
     VectorStep vectorSteps_[kRing];
 

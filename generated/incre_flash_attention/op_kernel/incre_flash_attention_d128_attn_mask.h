@@ -153,23 +153,19 @@ private:
             const Item work = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(item, work.batch, work.firstHead, work.heads, rowFractals, work.tiles);
+            LoadQuery(work, item, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, work.batch,
-                    work.kvHead, slot, work.taskRows, rowFractals};
+                cubeSteps_[slot] = {work, tile, item, slot, rowFractals};
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work.kvHead, work.batch, work.taskRows, rowFractals, work.keyEnd,
-                        work.firstTile, tile, slot);
+                    ScoreTile(work, rowFractals, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
-                            earlier.rowFractals, earlier.keyEnd, earlier.firstTile, earlier.tile,
-                            earlier.slot);
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        WeightedTile(earlier.work, earlier.rowFractals, earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -210,14 +206,12 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, work.tiles, item, slot, rowBegin, work.steps,
-                    work.firstHead, itemSlot, work.batch, work.split};
+                vectorSteps_[slot] = {work, tile, rows, item, slot, rowBegin, itemSlot};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work.batch, work.keyEnd, work.firstTile, tile, slot, itemSlot,
-                        rowBegin, rows);
+                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -225,12 +219,11 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.steps - 1) {
-                        WriteRows(earlier.split, earlier.batch, earlier.firstHead, earlier.itemSlot,
-                            earlier.rowBegin, earlier.rows);
+                    if (earlier.tile == earlier.work.steps - 1) {
+                        WriteRows(earlier.work, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -293,26 +286,25 @@ private:
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t item, int64_t batch, int64_t firstHead, int64_t heads,
-        int64_t rowFractals, int64_t tiles)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t item, int64_t rowFractals)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0 && item < tiling_.items) {
+        if (work.tiles > 0 && item < tiling_.items) {
             LoadNz(queryL1,
-                queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN], heads,
-                tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
+                queryGm_[work.batch * tiling_.queryStrideB + work.firstHead * tiling_.queryStrideN],
+                work.heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
         }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t batch, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
+        int64_t slot)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
-            batch * tiling_.keyStrideB + kvHead * tiling_.keyStrideK
+            work.batch * tiling_.keyStrideB + work.kvHead * tiling_.keyStrideK
                 + firstKey * tiling_.keyStrideT;
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
@@ -346,7 +338,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -357,19 +349,19 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t batch, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot)
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t tile,
+        int64_t slot)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
-            batch * tiling_.valueStrideB + kvHead * tiling_.valueStrideK
+            work.batch * tiling_.valueStrideB + work.kvHead * tiling_.valueStrideK
                 + firstKey * tiling_.valueStrideT;
         CrossCoreWaitFlag(kProbRingReady);
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -416,7 +408,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
-                    taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
+                    work.taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -438,17 +430,18 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t batch, int64_t keyEnd, int64_t firstTile,
-        int64_t tile, int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         {
             auto attnMaskBytes =
                 View<uint8_t>(ub_, kAttnMaskBytes + attnMaskBytesSlot_ * kAttnMaskBytesSlot);
             // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:170)
             WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + attnMaskBytesSlot_);
-            LoadRow(attnMaskBytes, attnMaskGm_[batch * tiling_.attnMaskStrideB + firstKey], keys);
+            LoadRow(attnMaskBytes, attnMaskGm_[work.batch * tiling_.attnMaskStrideB + firstKey],
+                keys);
             SetAndWaitFlag<HardEvent::MTE2_V>(kAttnMaskBytesReady + attnMaskBytesSlot_);
             PipeBarrier<PIPE_V>();
             Cast(attnMaskHalf_, attnMaskBytes, RoundMode::CAST_NONE, keys);
@@ -586,13 +579,13 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t firstHead,
-        int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
     {
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                const int64_t head = firstHead + rowBegin + r0;
+                const int64_t head = work.firstHead + rowBegin + r0;
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
@@ -609,7 +602,7 @@ private:
                 Cast(result, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
                     chunk * kPaddedHeadSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
+                StoreRows(attentionOutGm_[work.batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
                     result, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -619,7 +612,7 @@ private:
             PipeBarrier<PIPE_V>();
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                const int64_t head = firstHead + rowBegin + r0;
+                const int64_t head = work.firstHead + rowBegin + r0;
                 auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
                 auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
                 auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
@@ -632,7 +625,7 @@ private:
                     chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 const int64_t partialRow =
-                    split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
+                    work.split * tiling_.rowTotal + work.batch * tiling_.queryHeads + head;
                 WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 StoreRows(partialMaxGm_[partialRow * 8], leavingMax, chunk, 8, 8, 8);
                 StoreRows(partialSumGm_[partialRow * 8], leavingSum, chunk, 8, 8, 8);
@@ -654,7 +647,6 @@ private:
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t head = r0;
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t batch = unit / stepsPerToken;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
@@ -712,7 +704,7 @@ private:
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
-                + head * tiling_.attentionOutStrideN],
+                + r0 * tiling_.attentionOutStrideN],
                 result, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
@@ -731,11 +723,13 @@ private:
     int64_t stepsBegun_ = 0;
     int64_t itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, tiles, item, firstTile, keyEnd, batch, kvHead, slot, taskRows, rowFractals;
+        Item work;
+        int64_t tile, item, slot, rowFractals;
     };
     CubeStep cubeSteps_[kRing];
     struct VectorStep {
-        int64_t tile, rows, tiles, item, slot, rowBegin, steps, firstHead, itemSlot, batch, split;
+        Item work;
+        int64_t tile, rows, item, slot, rowBegin, itemSlot;
     };
     VectorStep vectorSteps_[kRing];
 

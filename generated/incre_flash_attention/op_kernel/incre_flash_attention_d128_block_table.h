@@ -149,23 +149,19 @@ private:
             const Item work = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(item, work.batch, work.firstHead, work.heads, rowFractals, work.tiles);
+            LoadQuery(work, item, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, slot,
-                    work.taskRows, rowFractals, work.batch, work.kvHead};
+                cubeSteps_[slot] = {work, tile, item, slot, rowFractals};
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work.kvHead, work.batch, work.taskRows, rowFractals, work.keyEnd,
-                        work.firstTile, tile, slot);
+                    ScoreTile(work, rowFractals, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
-                            earlier.rowFractals, earlier.keyEnd, earlier.firstTile, earlier.tile,
-                            earlier.slot);
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        WeightedTile(earlier.work, earlier.rowFractals, earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -204,8 +200,7 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, work.tiles, item, slot, rowBegin, work.steps,
-                    work.firstHead, itemSlot, work.batch, work.split};
+                vectorSteps_[slot] = {work, tile, rows, item, slot, rowBegin, itemSlot};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -218,12 +213,11 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.steps - 1) {
-                        WriteRows(earlier.split, earlier.batch, earlier.firstHead, earlier.itemSlot,
-                            earlier.rowBegin, earlier.rows);
+                    if (earlier.tile == earlier.work.steps - 1) {
+                        WriteRows(earlier.work, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -284,24 +278,23 @@ private:
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t item, int64_t batch, int64_t firstHead, int64_t heads,
-        int64_t rowFractals, int64_t tiles)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t item, int64_t rowFractals)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0 && item < tiling_.items) {
+        if (work.tiles > 0 && item < tiling_.items) {
             LoadNz(queryL1,
-                queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN], heads,
-                tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
+                queryGm_[work.batch * tiling_.queryStrideB + work.firstHead * tiling_.queryStrideN],
+                work.heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
         }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t batch, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
+        int64_t slot)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -323,8 +316,8 @@ private:
                             MinOf(page * tiling_.blockSize + tiling_.blockSize, firstRow + cols);
                         const int64_t pageOffset =
                             blockTableGm_.GetValue(
-                                batch * tiling_.blockTableStrideB + page) * tiling_.keyStrideP
-                                + kvHead * tiling_.keyStrideK
+                                work.batch * tiling_.blockTableStrideB + page) * tiling_.keyStrideP
+                                + work.kvHead * tiling_.keyStrideK
                                 + (pageBegin - page * tiling_.blockSize) * tiling_.keyStrideR;
                         LoadNzOfAnyPitch(keyL1[(pageBegin - firstRow) * kFractal],
                             keyGm_[pageOffset], pageEnd - pageBegin, tiling_.headDim,
@@ -348,7 +341,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -359,16 +352,16 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t batch, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot)
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t tile,
+        int64_t slot)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kProbRingReady);
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -386,9 +379,9 @@ private:
                         const int64_t pageEnd =
                             MinOf(page * tiling_.blockSize + tiling_.blockSize, firstRow + depth);
                         const int64_t pageOffset =
-                            blockTableGm_.GetValue(
-                                batch * tiling_.blockTableStrideB + page) * tiling_.valueStrideP
-                                + kvHead * tiling_.valueStrideK
+                            blockTableGm_.GetValue(work.batch * tiling_.blockTableStrideB
+                                + page) * tiling_.valueStrideP
+                                + work.kvHead * tiling_.valueStrideK
                                 + (pageBegin - page * tiling_.blockSize) * tiling_.valueStrideR;
                         LoadNzOfAnyPitch(valueL1[(pageBegin - firstRow) * kFractal],
                             valueGm_[pageOffset], pageEnd - pageBegin, tiling_.headDim,
@@ -429,7 +422,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
-                    taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
+                    work.taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -578,13 +571,13 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t firstHead,
-        int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
     {
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                const int64_t head = firstHead + rowBegin + r0;
+                const int64_t head = work.firstHead + rowBegin + r0;
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
@@ -601,7 +594,7 @@ private:
                 Cast(result, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
                     chunk * kPaddedHeadSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
+                StoreRows(attentionOutGm_[work.batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
                     result, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -611,7 +604,7 @@ private:
             PipeBarrier<PIPE_V>();
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                const int64_t head = firstHead + rowBegin + r0;
+                const int64_t head = work.firstHead + rowBegin + r0;
                 auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
                 auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
                 auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
@@ -624,7 +617,7 @@ private:
                     chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 const int64_t partialRow =
-                    split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
+                    work.split * tiling_.rowTotal + work.batch * tiling_.queryHeads + head;
                 WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 StoreRows(partialMaxGm_[partialRow * 8], leavingMax, chunk, 8, 8, 8);
                 StoreRows(partialSumGm_[partialRow * 8], leavingSum, chunk, 8, 8, 8);
@@ -646,7 +639,6 @@ private:
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t head = r0;
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t batch = unit / stepsPerToken;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
@@ -704,7 +696,7 @@ private:
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
-                + head * tiling_.attentionOutStrideN],
+                + r0 * tiling_.attentionOutStrideN],
                 result, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
@@ -722,11 +714,13 @@ private:
     int64_t stepsBegun_ = 0;
     int64_t itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, tiles, item, firstTile, keyEnd, slot, taskRows, rowFractals, batch, kvHead;
+        Item work;
+        int64_t tile, item, slot, rowFractals;
     };
     CubeStep cubeSteps_[kRing];
     struct VectorStep {
-        int64_t tile, rows, tiles, item, slot, rowBegin, steps, firstHead, itemSlot, batch, split;
+        Item work;
+        int64_t tile, rows, item, slot, rowBegin, itemSlot;
     };
     VectorStep vectorSteps_[kRing];
 

@@ -84,7 +84,7 @@ static graphStatus InferShape(gert::InferShapeContext *context)
     std::vector<std::vector<int64_t>> shapes;
     const attndsl::Status status = InferShapes(call, shapes);
     if (!status.Ok()) {
-        return Refuse(status);
+        return Refuse(context, status);
     }
     SetShape(context->GetOutputShape(0), shapes[0]);
     SetShape(context->GetOutputShape(1), shapes[1]);
@@ -98,7 +98,7 @@ static graphStatus InferDataType(gert::InferDataTypeContext *context)
     Call call = ReadCall(context);
     const attndsl::Status status = ResolveLists(call);
     if (!status.Ok()) {
-        return Refuse(status);
+        return Refuse(context, status);
     }
     context->SetOutputDataType(0, ResultDtype(0, call));
     context->SetOutputDataType(1, ResultDtype(1, call));
@@ -120,10 +120,10 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
     Plan plan;
     const attndsl::Status status = PlanCall(call, sizes, platform.GetCoreNumAic(), plan, warnings);
     for (const std::string &warning : warnings) {
-        std::fprintf(stderr, "warning: %s\n", warning.c_str());
+        Log(context, "WARNING", warning);
     }
     if (!status.Ok()) {
-        return Refuse(status);
+        return Refuse(context, status);
     }
     auto *tiling = context->GetTilingData<NsaCompressAttentionTiling>();
     size_t *workspace = context->GetWorkspaceSizes(1);

@@ -33,24 +33,26 @@ constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
 // The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
-    int64_t D1 = 0;  // head size, D1
-    int64_t D2 = 0;  // head size of values, D2
-    int64_t topkMaskGiven = 0;  // whether topk_mask is passed
-    int64_t attenMaskGiven = 0;  // whether atten_mask is passed
-    int64_t N2 = 0;  // size N2 of the contract
-    int64_t N1 = 0;  // size N1 of the contract
-    int64_t T1 = 0;  // size T1 of the contract
+    int64_t D1 = 0;  // head size of queries and keys
+    int64_t D2 = 0;  // head size of values
+    int64_t topkMaskGiven = 0;  // 1 if topk_mask is passed
+    int64_t attenMaskGiven = 0;  // 1 if atten_mask is passed
+    int64_t N2 = 0;  // key/value heads
+    int64_t N1 = 0;  // query heads
+    int64_t T1 = 0;  // packed query tokens of all batch rows
     int64_t cores = 0;  // cube cores of the device
-    int64_t S1 = 0;  // size S1 of the contract
-    int64_t B = 0;  // size B of the contract
+    int64_t S1 = 0;  // query positions of a batch row
+    int64_t B = 0;  // batch rows
     float scale_value = 0;  // parameter scale_value
-    int64_t select_block_size = 0;  // parameter select_block_size
-    int64_t compress_stride = 0;  // parameter compress_stride
-    int64_t index_reading = 0;  // parameter index_reading; 0: op, 1: paper, 2: literal0
-    int64_t compress_block_size = 0;  // parameter compress_block_size
+    int64_t select_block_size = 0;  // parameter select_block_size, l'
+    int64_t compress_stride = 0;  // parameter compress_stride, d
+    // parameter index_reading, where the sums of step 4 begin: as shipped kernels do, as the paper
+    // does, all from 0; 0: op, 1: paper, 2: literal0
+    int64_t index_reading = 0;
+    int64_t compress_block_size = 0;  // parameter compress_block_size, l
     int64_t select_block_count = 0;  // parameter select_block_count
-    int64_t selS2 = 0;  // size selS2 of the contract
-    int64_t T2 = 0;  // size T2 of the contract
+    int64_t selS2 = 0;  // blocks of keys of a selection
+    int64_t T2 = 0;  // stored key rows, of a group or of all batch rows
     int64_t topkMaskDim1 = 0;  // size of dimension 1 of topk_mask
     int64_t attenMaskDim1 = 0;  // size of dimension 1 of atten_mask
 };
@@ -72,8 +74,7 @@ inline NsaCompressAttentionTiling OneBlock()
     return tiling;
 }
 
-// The differences between the launches of kernels. A form selects one of several expressions of a
-// field.
+// What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
     int64_t maxRows;  // query rows of one task, at most
     int64_t rowsPerVector;  // query rows of one vector core, at most
@@ -83,14 +84,13 @@ struct Kernel {
     int64_t paddedValueSize;  // head size of values and results, padded to 16
 };
 
-// The tiling data of a launch; a kernel reads the fields that it needs.
-inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+// Cuts the rows into tasks and their keys into splits; the blocks that share them.
+inline void PartitionWork(const Problem &problem, const Kernel &kernel,
+    NsaCompressAttentionTiling &tiling)
 {
     using attndsl::MinOf;
     using attndsl::MaxOf;
     using attndsl::CeilDiv;
-    using attndsl::RoundUp;
-    NsaCompressAttentionTiling tiling{};
     tiling.kvHeads = problem.N2;
     tiling.group = problem.N1 / problem.N2;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
@@ -108,17 +108,38 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
     tiling.splits = 1;
     tiling.items = tiling.tasks * tiling.splits;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.scaleValue = problem.scale_value;
+}
+
+// Elements between neighbours along the axes of tensors, by layout.
+inline void SetStrides(const Problem &problem, NsaCompressAttentionTiling &tiling)
+{
     tiling.softmaxMaxOutStrideS = problem.N1 * 8;
     tiling.softmaxMaxOutStrideN = 8;
     tiling.softmaxSumOutStrideS = problem.N1 * 8;
     tiling.softmaxSumOutStrideN = 8;
-    tiling.valueDim = problem.D2;
     tiling.attentionOutStrideS = problem.N1 * problem.D2;
     tiling.attentionOutStrideN = problem.D2;
-    tiling.headDim = problem.D1;
     tiling.keyStrideU = problem.N2 * problem.D1;
     tiling.keyStrideK = problem.D1;
+    tiling.topkIndicesOutStrideS = problem.N2 * problem.select_block_count;
+    tiling.topkIndicesOutStrideK = problem.select_block_count;
+    tiling.valueStrideU = problem.N2 * problem.D2;
+    tiling.valueStrideK = problem.D2;
+    tiling.queryStrideS = problem.N1 * problem.D1;
+    tiling.queryStrideN = problem.D1;
+    tiling.topkMaskStrideQ = problem.topkMaskDim1;
+    tiling.attenMaskStrideQ = problem.attenMaskDim1;
+}
+
+// Sizes and settings as kernels read them.
+inline void SetScalars(const Problem &problem, const Kernel &kernel,
+    NsaCompressAttentionTiling &tiling)
+{
+    using attndsl::CeilDiv;
+    using attndsl::RoundUp;
+    tiling.scaleValue = problem.scale_value;
+    tiling.valueDim = problem.D2;
+    tiling.headDim = problem.D1;
     tiling.windowLast =
         problem.select_block_size / problem.compress_stride
             - (problem.index_reading == values::IndexReading::kPaper
@@ -140,15 +161,15 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
         1 + problem.select_block_size / problem.compress_stride - 1
             + problem.compress_block_size / problem.compress_stride - 1;
     tiling.selectionCount = problem.select_block_count;
-    tiling.topkIndicesOutStrideS = problem.N2 * problem.select_block_count;
-    tiling.topkIndicesOutStrideK = problem.select_block_count;
     tiling.longestBlocks = problem.selS2;
-    tiling.valueStrideU = problem.N2 * problem.D2;
-    tiling.valueStrideK = problem.D2;
     tiling.S1 = problem.S1;
     tiling.keyCapacity = problem.T2;
-    tiling.queryStrideS = problem.N1 * problem.D1;
-    tiling.queryStrideN = problem.D1;
+}
+
+// Puts the tensors of the workspace one after the other, in bytes.
+inline void PlaceWorkspace(const Kernel &kernel, NsaCompressAttentionTiling &tiling)
+{
+    using attndsl::RoundUp;
     tiling.scoreAgainRingOffset = 0;
     tiling.scoreAgainRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
@@ -167,23 +188,34 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.topkMaskStrideQ = problem.topkMaskDim1;
-    tiling.attenMaskStrideQ = problem.attenMaskDim1;
+}
+
+// Whether blocks wait for each other: all start at once, or none.
+inline bool BlocksWait([[maybe_unused]] const Problem &problem,
+    [[maybe_unused]] const Kernel &kernel,
+    [[maybe_unused]] const NsaCompressAttentionTiling &tiling)
+{
+    return false;
+}
+
+// The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
+inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+{
+    NsaCompressAttentionTiling tiling{};
+    PartitionWork(problem, kernel, tiling);
+    SetStrides(problem, tiling);
+    SetScalars(problem, kernel, tiling);
+    PlaceWorkspace(kernel, tiling);
     return tiling;
 }
 
-// A launch of the kernel with this tiling key. `waits`: its blocks wait for each other.
-inline Plan PlanOf(NsaCompressAttentionTilingKey key, const NsaCompressAttentionTiling &tiling,
-    bool waits)
-{
-    Plan plan{static_cast<uint64_t>(key), waits ? kBatchMode : 0, tiling};
-    plan.tiling.key = plan.key;
-    return plan;
-}
+// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+struct Choice {
+    NsaCompressAttentionTilingKey key;
+    Kernel kernel;
+};
 
-// Selects the kernel for a problem and plans its launch. `empty`: there is nothing to compute; one
-// block starts and ends.
-inline Plan PlanLaunch(const Problem &problem, bool empty = false)
+inline Choice SelectKernel(const Problem &problem)
 {
     using Key = NsaCompressAttentionTilingKey;
     // All kernels ask for this.
@@ -191,51 +223,61 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         || problem.queryDtype == values::QueryDtype::kBfloat16) &&
         problem.D1 > 112 && problem.D1 <= 128 &&
         problem.D2 > 112 && problem.D2 <= 128)) {
-        return Plan{};
+        return Choice{};
     }
     // nsa_compress_attention_d128_e128: float16 or bfloat16
     if (problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven == 0) {
         namespace schedule = nsa_compress_attention_d128_e128;
-        constexpr Kernel kernel{
-            schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-            schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128
                 : Key::kBfloat16D128E128;
-        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, false);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
+                schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize}};
     }
     // nsa_compress_attention_d128_e128_topk_mask: float16 or bfloat16
     if (problem.topkMaskGiven != 0 &&
         problem.attenMaskGiven == 0) {
         namespace schedule = nsa_compress_attention_d128_e128_topk_mask;
-        constexpr Kernel kernel{
-            schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-            schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128TopkMask
                 : Key::kBfloat16D128E128TopkMask;
-        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, false);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
+                schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize}};
     }
     // nsa_compress_attention_d128_e128_atten_mask: float16 or bfloat16
     if (problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
         namespace schedule = nsa_compress_attention_d128_e128_atten_mask;
-        constexpr Kernel kernel{
-            schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-            schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128AttenMask
                 : Key::kBfloat16D128E128AttenMask;
-        const NsaCompressAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, false);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
+                schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize}};
     }
-    return Plan{};
+    return Choice{};
+}
+
+// The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
+{
+    const Choice choice = SelectKernel(problem);
+    Plan plan{};
+    plan.key = static_cast<uint64_t>(choice.key);
+    if (plan.key == 0) {
+        return plan;
+    }
+    NsaCompressAttentionTiling &tiling = plan.tiling;
+    tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
+    tiling.key = plan.key;
+    plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    return plan;
 }
 
 }  // namespace nsa_compress_attention_host

@@ -159,29 +159,23 @@ private:
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 work.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(work.batch - 1);
-            const int64_t valueStart =
-                work.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(work.batch - 1);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(work.firstQuery, work.firstHead, work.heads, work.queries, rowFractals,
-                work.firstToken, work.tiles);
+            LoadQuery(work, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             for (int64_t step = 0; step < work.tiles + kPrefetch; ++step) {
                 if (step < work.tiles) {
                     const int64_t tile = step;
-                    ScoreTile(work.kvHead, work.taskRows, rowFractals, work.keyEnd, work.firstTile,
-                        keyStart, tile);
+                    ScoreTile(work, rowFractals, keyStart, tile);
                 }
                 if (step >= kPrefetch) {
                     const int64_t tile = step - kPrefetch;
-                    WeightedTile(work.kvHead, work.taskRows, rowFractals, work.keyEnd,
-                        work.firstTile, valueStart, tile);
+                    WeightedTile(work, rowFractals, keyStart, tile);
                 }
             }
             if (work.tiles > 1) {
                 for (int64_t step = 0; step < work.tiles; ++step) {
                     const int64_t tile = step;
-                    ScoreAgain(work.kvHead, work.taskRows, rowFractals, work.keyEnd, work.firstTile,
-                        keyStart, tile);
+                    ScoreAgain(work, rowFractals, keyStart, tile);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -224,8 +218,7 @@ private:
             for (int64_t step = 0; step < work.tiles + kPrefetch; ++step) {
                 if (step < work.tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(work.heads, work.keyEnd, work.firstTile, work.tiles, tile, rowBegin,
-                        rows);
+                    SoftmaxTile(work, tile, rowBegin, rows);
                 }
                 if (step < work.tiles) {
                     const int64_t tile = step;
@@ -236,21 +229,18 @@ private:
                     UpdateTile(tile, rowBegin, rows);
                 }
             }
-            WriteStatistics(work.firstQuery, work.firstHead, work.heads, work.firstToken, rowBegin,
-                rows);
-            WriteRows(work.firstQuery, work.firstHead, work.heads, work.firstToken, rowBegin, rows);
+            WriteStatistics(work, rowBegin, rows);
+            WriteRows(work, rowBegin, rows);
             if (work.tiles > 1) {
                 for (int64_t step = 0; step < work.tiles + kPrefetch; ++step) {
                     if (step >= kPrefetch) {
                         const int64_t tile = step - kPrefetch;
-                        SelectTile(work.heads, work.keyEnd, work.firstTile, work.tiles, tile,
-                            rowBegin, rows, corePositions, totalBlocks);
+                        SelectTile(work, tile, rowBegin, rows, corePositions, totalBlocks);
                     }
                 }
             }
             SelectRest(work.tiles, corePositions, totalBlocks);
-            WriteSelection(work.firstQuery, work.kvHead, work.heads, work.firstToken, rowBegin,
-                rows, corePositions);
+            WriteSelection(work, rowBegin, rows, corePositions);
         }
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
@@ -311,27 +301,26 @@ private:
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t firstQuery, int64_t firstHead, int64_t heads,
-        int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        if (tiles > 0) {
+        if (work.tiles > 0) {
             LoadPositions(queryL1_,
-                queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
-                    + firstHead * tiling_.queryStrideN],
-                queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
-                rowFractals * kFractal);
+                queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
+                    + work.firstHead * tiling_.queryStrideN],
+                work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                tiling_.queryStrideN, rowFractals * kFractal);
         }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t keyStart, int64_t tile)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
+        int64_t tile)
     {
         const int64_t slot = tile % kRing;
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
-            kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
+            work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -365,7 +354,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -376,19 +365,19 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t valueStart, int64_t tile)
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t valueStart,
+        int64_t tile)
     {
         const int64_t slot = tile % kRing;
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
-            kvHead * tiling_.valueStrideK + (valueStart + firstKey) * tiling_.valueStrideU;
+            work.kvHead * tiling_.valueStrideK + (valueStart + firstKey) * tiling_.valueStrideU;
         CrossCoreWaitFlag(kProbRingReady);
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kBaseN) {
                 const int64_t width = kBaseN;
@@ -436,7 +425,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize + d0],
-                    productL0, taskRows, width, kPaddedValueSize, rowFractals * kFractal);
+                    productL0, work.taskRows, width, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -447,14 +436,14 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreAgain(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t keyStart, int64_t tile)
+    __aicore__ inline void ScoreAgain(const Item &work, int64_t rowFractals, int64_t keyStart,
+        int64_t tile)
     {
         const int64_t slot = tile % kRing;
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
-            kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
+            work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         if (tile >= kRing) {
             CrossCoreWaitFlag(kScoreAgainRingFree);
         }
@@ -491,7 +480,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(scoreAgainRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0],
-                    productL0, taskRows, RoundUp(cols, kFractal), kTileKeys,
+                    productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
                     rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
@@ -615,12 +604,12 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t heads, int64_t keyEnd, int64_t firstTile,
-        int64_t tiles, int64_t tile, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t rowBegin,
+        int64_t rows)
     {
         const int64_t slot = tile % kRing;
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -694,8 +683,8 @@ private:
             StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
-            if (tiles == 1) {
-                AddHeads(heads, keys, r0, chunk);
+            if (work.tiles == 1) {
+                AddHeads(work.heads, keys, r0, chunk);
             }
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
@@ -830,11 +819,10 @@ private:
     }
 
     // Maxima and sums of finished rows to their results.
-    __aicore__ inline void WriteStatistics(int64_t firstQuery, int64_t firstHead, int64_t heads,
-        int64_t firstToken, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteStatistics(const Item &work, int64_t rowBegin, int64_t rows)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = heads == 1 ? rowBegin + rows : heads;
+        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             {
@@ -859,13 +847,15 @@ private:
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
                         MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    StoreRows(
-                        softmaxMaxOutGm_[(firstToken + queryIndex) * tiling_.softmaxMaxOutStrideS
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    StoreRows(softmaxMaxOutGm_[(work.firstToken
+                        + queryIndex) * tiling_.softmaxMaxOutStrideS
                         + head * tiling_.softmaxMaxOutStrideN],
                         leavingStatistic[row * 8], runRows, 8,
-                        heads == 1 ? tiling_.softmaxMaxOutStrideS : tiling_.softmaxMaxOutStrideN,
+                        work.heads == 1
+                            ? tiling_.softmaxMaxOutStrideS
+                            : tiling_.softmaxMaxOutStrideN,
                         8);
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
@@ -888,12 +878,14 @@ private:
                  ++run) {
                 const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                 const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                StoreRows(softmaxSumOutGm_[(firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
+                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                StoreRows(
+                    softmaxSumOutGm_[(work.firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
                     + head * tiling_.softmaxSumOutStrideN],
                     leavingStatistic[row * 8], runRows, 8,
-                    heads == 1 ? tiling_.softmaxSumOutStrideS : tiling_.softmaxSumOutStrideN, 8);
+                    work.heads == 1 ? tiling_.softmaxSumOutStrideS : tiling_.softmaxSumOutStrideN,
+                    8);
             }
             SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
             leavingStatisticSlot_ ^= 1;
@@ -901,11 +893,10 @@ private:
     }
 
     // Rows of a finished item: normalized, to the output.
-    __aicore__ inline void WriteRows(int64_t firstQuery, int64_t firstHead, int64_t heads,
-        int64_t firstToken, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t rowBegin, int64_t rows)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = heads == 1 ? rowBegin + rows : heads;
+        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
@@ -927,12 +918,13 @@ private:
                  ++run) {
                 const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                 const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                StoreRows(attentionOutGm_[(firstToken + queryIndex) * tiling_.attentionOutStrideS
+                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                StoreRows(
+                    attentionOutGm_[(work.firstToken + queryIndex) * tiling_.attentionOutStrideS
                     + head * tiling_.attentionOutStrideN],
                     result[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                    heads == 1 ? tiling_.attentionOutStrideS : tiling_.attentionOutStrideN,
+                    work.heads == 1 ? tiling_.attentionOutStrideS : tiling_.attentionOutStrideN,
                     kPaddedValueSize);
             }
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -954,13 +946,12 @@ private:
     }
 
     // Probabilities of one tile, summed over heads; then takes the blocks that the tile completes.
-    __aicore__ inline void SelectTile(int64_t heads, int64_t keyEnd, int64_t firstTile,
-        int64_t tiles, int64_t tile, int64_t rowBegin, int64_t rows, int64_t corePositions,
-        int64_t totalBlocks)
+    __aicore__ inline void SelectTile(const Item &work, int64_t tile, int64_t rowBegin,
+        int64_t rows, int64_t corePositions, int64_t totalBlocks)
     {
         const int64_t slot = tile % kRing;
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         NextWindow(corePositions);
         CrossCoreWaitFlag(kScoreAgainRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -1009,21 +1000,21 @@ private:
             MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
             for (int64_t row = 0; row < chunk; ++row) {
                 PipeBarrier<PIPE_V>();
-                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
-                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
-                    keys);
+                Add(window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
+                    window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
+                    score[row * kTileKeys], keys);
             }
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
-        if (tile + kRing < tiles) {
+        if (tile + kRing < work.tiles) {
             CrossCoreSetFlag<2, PIPE_MTE2>(kScoreAgainRingFree);
         }
         const int64_t firstBlock =
             tile == 0 ? 0 : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
         const int64_t endBlock =
             MinOf(totalBlocks,
-                tile + 1 == tiles
+                tile + 1 == work.tiles
                     ? MaxOf(MinOf(firstBlock
                         + tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys, tiling_.windowStep)),
                         CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
@@ -1070,20 +1061,20 @@ private:
     }
 
     // Numbers of the best blocks of each position to the result.
-    __aicore__ inline void WriteSelection(int64_t firstQuery, int64_t kvHead, int64_t heads,
-        int64_t firstToken, int64_t rowBegin, int64_t rows, int64_t corePositions)
+    __aicore__ inline void WriteSelection(const Item &work, int64_t rowBegin, int64_t rows,
+        int64_t corePositions)
     {
         PipeBarrier<PIPE_V>();
-        for (int64_t r0 = 0; r0 < rows; r0 += kBlockLanes / 32 * heads) {
-            const int64_t position0 = r0 / heads;
+        for (int64_t r0 = 0; r0 < rows; r0 += kBlockLanes / 32 * work.heads) {
+            const int64_t position0 = r0 / work.heads;
             const int64_t stepPositions = MinOf(kBlockLanes / 32, corePositions - position0);
             WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
             Extract(blockScore_, selected_.ReinterpretCast<uint32_t>(), best_[position0 * 32 * 2],
                 CeilDiv(stepPositions * 32, 32));
             SetAndWaitFlag<HardEvent::V_MTE3>(kSelectedReady);
-            StoreRows(topkIndicesOutGm_[(firstToken + firstQuery + rowBegin / heads
-                + position0) * tiling_.topkIndicesOutStrideS
-                + kvHead * tiling_.topkIndicesOutStrideK],
+            StoreRows(topkIndicesOutGm_[(work.firstToken + work.firstQuery
+                + rowBegin / work.heads + position0) * tiling_.topkIndicesOutStrideS
+                + work.kvHead * tiling_.topkIndicesOutStrideK],
                 selected_, stepPositions, tiling_.selectionCount, tiling_.topkIndicesOutStrideS,
                 32);
             SetFlag<HardEvent::MTE3_V>(kSelectedFree);

@@ -19,9 +19,9 @@ struct QueryDtype {
 };
 }  // namespace values
 
-constexpr int64_t kTenths = 10;  // the work of the busiest core without splits, in its tenths
-// tenths that splits which even out the cores leave it, at most
-constexpr int64_t kTenthsWithSplits = 9;
+constexpr int64_t kWorkWithoutEvenSplits = 10;  // the work of the busiest core, in tenths
+// tenths that splits may leave of it to be worth their merge
+constexpr int64_t kWorkWithEvenSplits = 9;
 constexpr int64_t kTilesOfEvenSplit = 2;  // score tiles of such a split, at least
 // lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
 constexpr int64_t kStatisticLanes = 8;
@@ -32,14 +32,14 @@ constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
 // The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
-    int64_t D = 0;  // head size, D
-    int64_t N = 0;  // size N of the contract
+    int64_t D = 0;  // head size of queries and keys
+    int64_t N = 0;  // key/value heads
     int64_t headNum = 0;  // parameter headNum
-    int64_t B = 0;  // size B of the contract
-    int64_t S1 = 0;  // size S1 of the contract
+    int64_t B = 0;  // batch rows
+    int64_t S1 = 0;  // key positions of a batch row
     int64_t cores = 0;  // cube cores of the device
-    int64_t BS = 0;  // size BS of the contract
-    int64_t S2 = 0;  // size S2 of the contract
+    int64_t BS = 0;  // groups of batch rows that share keys
+    int64_t S2 = 0;  // stored key rows, of a group or of all batch rows
     float qkScale = 0;  // parameter qkScale
 };
 
@@ -60,23 +60,22 @@ inline RelayAttentionTiling OneBlock()
     return tiling;
 }
 
-// The differences between the launches of kernels. A form selects one of several expressions of a
-// field.
+// What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
     int64_t ring;  // workspace slots between cube and vector cores
+    int64_t rowsPerBand;  // query rows of a band of a task's rows
     int64_t paddedHeadSize;  // head size this kernel is specialized on, padded to 16
 };
 
-// The tiling data of a launch; a kernel reads the fields that it needs.
-inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+// Cuts the rows into tasks and their keys into splits; the blocks that share them.
+inline void PartitionWork(const Problem &problem, const Kernel &kernel,
+    RelayAttentionTiling &tiling)
 {
     using attndsl::MinOf;
     using attndsl::MaxOf;
     using attndsl::CeilDiv;
-    using attndsl::RoundUp;
-    RelayAttentionTiling tiling{};
     tiling.kvHeads = problem.N;
     tiling.group = problem.headNum / problem.N;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
@@ -85,129 +84,172 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     tiling.tasksKey = problem.B * tiling.kvHeads * tiling.headTiles;
     // score tiles of a row, at most
     const int64_t keyTilesKey = CeilDiv(problem.S1, kernel.tileKeys);
+    // splits that give each core an item
+    const int64_t splitsForAllKey =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), keyTilesKey));
     // score tiles of the busiest core, an item a core
     const int64_t tilesOfCoreKey =
-        CeilDiv(
-            tiling.tasksKey * MaxOf(1,
-                MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), keyTilesKey)),
-            problem.cores) * CeilDiv(keyTilesKey,
-            MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), keyTilesKey)));
+        CeilDiv(tiling.tasksKey * splitsForAllKey, problem.cores) * CeilDiv(keyTilesKey,
+            splitsForAllKey);
     // splits of a task if a core has 2 items
-    const int64_t twoSplitsKey = 2 * problem.cores / MaxOf(tiling.tasksKey, 1);
+    const int64_t twoSplitsKey = MaxOf(1, 2 * problem.cores / MaxOf(tiling.tasksKey, 1));
+    // score tiles of the busiest core with them
+    const int64_t twoTilesOfCoreKey =
+        CeilDiv(tiling.tasksKey * twoSplitsKey, problem.cores) * CeilDiv(keyTilesKey, twoSplitsKey);
+    // whether they even out the cores
+    const bool twoAreWorthKey =
+        twoSplitsKey <= keyTilesKey
+            && twoTilesOfCoreKey * kWorkWithoutEvenSplits <= tilesOfCoreKey * kWorkWithEvenSplits;
     // splits of a task if a core has 3 items
-    const int64_t threeSplitsKey = 3 * problem.cores / MaxOf(tiling.tasksKey, 1);
+    const int64_t threeSplitsKey = MaxOf(1, 3 * problem.cores / MaxOf(tiling.tasksKey, 1));
+    // score tiles of the busiest core with them
+    const int64_t threeTilesOfCoreKey =
+        CeilDiv(tiling.tasksKey * threeSplitsKey, problem.cores) * CeilDiv(keyTilesKey,
+            threeSplitsKey);
+    // whether they even out the cores
+    const bool threeAreWorthKey =
+        threeSplitsKey <= keyTilesKey
+            && threeTilesOfCoreKey * kWorkWithoutEvenSplits <= tilesOfCoreKey * kWorkWithEvenSplits;
     // tasks of the busiest core
     const int64_t tasksOfCoreKey = CeilDiv(tiling.tasksKey, problem.cores);
     // items of the busiest core if each task has 3 splits
     const int64_t thirdsOfCoreKey = CeilDiv(tiling.tasksKey * 3, problem.cores);
+    // whether 3 splits of each task even out the cores
+    const bool thirdsAreEvenKey =
+        thirdsOfCoreKey * kWorkWithoutEvenSplits <= tasksOfCoreKey * 3 * kWorkWithEvenSplits
+            && keyTilesKey >= kTilesOfEvenSplit * 3;
     // items of the busiest core if each task has 2 splits
     const int64_t halvesOfCoreKey = CeilDiv(tiling.tasksKey * 2, problem.cores);
+    // whether 2 splits of each task even out the cores
+    const bool halvesAreEvenKey =
+        halvesOfCoreKey * kWorkWithoutEvenSplits <= tasksOfCoreKey * 2 * kWorkWithEvenSplits
+            && keyTilesKey >= kTilesOfEvenSplit * 2;
     tiling.splitsKey =
         tiling.tasksKey > problem.cores
-            ? (thirdsOfCoreKey * kTenths <= tasksOfCoreKey * 3 * kTenthsWithSplits
-                && keyTilesKey >= kTilesOfEvenSplit * 3
-                ? 3
-                : (halvesOfCoreKey * kTenths <= tasksOfCoreKey * 2 * kTenthsWithSplits
-                    && keyTilesKey >= kTilesOfEvenSplit * 2
-                    ? 2
-                    : 1))
-            : (twoSplitsKey <= keyTilesKey
-                && CeilDiv(tiling.tasksKey * twoSplitsKey, problem.cores) * CeilDiv(keyTilesKey,
-                    twoSplitsKey) * kTenths <= tilesOfCoreKey * kTenthsWithSplits
+            ? (thirdsAreEvenKey ? 3 : (halvesAreEvenKey ? 2 : 1))
+            : (twoAreWorthKey
                 ? twoSplitsKey
-                : (threeSplitsKey <= keyTilesKey
-                    && CeilDiv(tiling.tasksKey * threeSplitsKey,
-                        problem.cores) * CeilDiv(keyTilesKey,
-                        threeSplitsKey) * kTenths <= tilesOfCoreKey * kTenthsWithSplits
-                    ? threeSplitsKey
-                    : MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), keyTilesKey))));
+                : (threeAreWorthKey ? threeSplitsKey : splitsForAllKey));
     tiling.itemsKey = tiling.tasksKey * tiling.splitsKey;
     tiling.rowTotal = problem.B * problem.headNum;
     tiling.batchRows = problem.B;
+    // batch rows of a task of several bands of rows
+    const int64_t membersOfLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    // score tiles of all such tasks, a row of heads each
+    const int64_t tilesOfLargeTasks =
+        problem.BS * problem.N * CeilDiv(problem.B, membersOfLargeTask) * CeilDiv(problem.S2,
+            kernel.tileKeys);
     tiling.membersPerTask =
-        problem.BS * problem.N * CeilDiv(problem.B,
-            MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))) * CeilDiv(problem.S2,
-            kernel.tileKeys) < 2 * kernel.ring * problem.cores
-            ? MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1))
-            : MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+        tilesOfLargeTasks < 2 * kernel.ring * problem.cores
+            ? MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1))
+            : membersOfLargeTask;
     tiling.memberTiles = CeilDiv(tiling.batchRows, tiling.membersPerTask);
     tiling.rowsPerTaskKeyShare = tiling.headsPerTask * tiling.membersPerTask;
     tiling.tasksKeyShare = problem.BS * tiling.kvHeads * tiling.headTiles * tiling.memberTiles;
     // score tiles of a row, at most
     const int64_t keyTilesKeyShare = CeilDiv(problem.S2, kernel.tileKeys);
+    // splits that give each core an item
+    const int64_t splitsForAllKeyShare =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1), keyTilesKeyShare));
     // score tiles of the busiest core, an item a core
     const int64_t tilesOfCoreKeyShare =
-        CeilDiv(
-            tiling.tasksKeyShare * MaxOf(1,
-                MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1), keyTilesKeyShare)),
-            problem.cores) * CeilDiv(keyTilesKeyShare,
-            MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1), keyTilesKeyShare)));
+        CeilDiv(tiling.tasksKeyShare * splitsForAllKeyShare,
+            problem.cores) * CeilDiv(keyTilesKeyShare, splitsForAllKeyShare);
     // splits of a task if a core has 2 items
-    const int64_t twoSplitsKeyShare = 2 * problem.cores / MaxOf(tiling.tasksKeyShare, 1);
+    const int64_t twoSplitsKeyShare = MaxOf(1, 2 * problem.cores / MaxOf(tiling.tasksKeyShare, 1));
+    // score tiles of the busiest core with them
+    const int64_t twoTilesOfCoreKeyShare =
+        CeilDiv(tiling.tasksKeyShare * twoSplitsKeyShare, problem.cores) * CeilDiv(keyTilesKeyShare,
+            twoSplitsKeyShare);
+    // whether they even out the cores
+    const bool twoAreWorthKeyShare =
+        twoSplitsKeyShare <= keyTilesKeyShare
+            && twoTilesOfCoreKeyShare * kWorkWithoutEvenSplits
+                <= tilesOfCoreKeyShare * kWorkWithEvenSplits;
     // splits of a task if a core has 3 items
-    const int64_t threeSplitsKeyShare = 3 * problem.cores / MaxOf(tiling.tasksKeyShare, 1);
+    const int64_t threeSplitsKeyShare =
+        MaxOf(1, 3 * problem.cores / MaxOf(tiling.tasksKeyShare, 1));
+    // score tiles of the busiest core with them
+    const int64_t threeTilesOfCoreKeyShare =
+        CeilDiv(tiling.tasksKeyShare * threeSplitsKeyShare,
+            problem.cores) * CeilDiv(keyTilesKeyShare, threeSplitsKeyShare);
+    // whether they even out the cores
+    const bool threeAreWorthKeyShare =
+        threeSplitsKeyShare <= keyTilesKeyShare
+            && threeTilesOfCoreKeyShare * kWorkWithoutEvenSplits
+                <= tilesOfCoreKeyShare * kWorkWithEvenSplits;
     // tasks of the busiest core
     const int64_t tasksOfCoreKeyShare = CeilDiv(tiling.tasksKeyShare, problem.cores);
     // items of the busiest core if each task has 3 splits
     const int64_t thirdsOfCoreKeyShare = CeilDiv(tiling.tasksKeyShare * 3, problem.cores);
+    // whether 3 splits of each task even out the cores
+    const bool thirdsAreEvenKeyShare =
+        thirdsOfCoreKeyShare * kWorkWithoutEvenSplits
+            <= tasksOfCoreKeyShare * 3 * kWorkWithEvenSplits
+            && keyTilesKeyShare >= kTilesOfEvenSplit * 3;
     // items of the busiest core if each task has 2 splits
     const int64_t halvesOfCoreKeyShare = CeilDiv(tiling.tasksKeyShare * 2, problem.cores);
+    // whether 2 splits of each task even out the cores
+    const bool halvesAreEvenKeyShare =
+        halvesOfCoreKeyShare * kWorkWithoutEvenSplits
+            <= tasksOfCoreKeyShare * 2 * kWorkWithEvenSplits
+            && keyTilesKeyShare >= kTilesOfEvenSplit * 2;
     tiling.splitsKeyShare =
         tiling.tasksKeyShare > problem.cores
-            ? (thirdsOfCoreKeyShare * kTenths <= tasksOfCoreKeyShare * 3 * kTenthsWithSplits
-                && keyTilesKeyShare >= kTilesOfEvenSplit * 3
-                ? 3
-                : (halvesOfCoreKeyShare * kTenths <= tasksOfCoreKeyShare * 2 * kTenthsWithSplits
-                    && keyTilesKeyShare >= kTilesOfEvenSplit * 2
-                    ? 2
-                    : 1))
-            : (twoSplitsKeyShare <= keyTilesKeyShare
-                && CeilDiv(tiling.tasksKeyShare * twoSplitsKeyShare,
-                    problem.cores) * CeilDiv(keyTilesKeyShare,
-                    twoSplitsKeyShare) * kTenths <= tilesOfCoreKeyShare * kTenthsWithSplits
+            ? (thirdsAreEvenKeyShare ? 3 : (halvesAreEvenKeyShare ? 2 : 1))
+            : (twoAreWorthKeyShare
                 ? twoSplitsKeyShare
-                : (threeSplitsKeyShare <= keyTilesKeyShare
-                    && CeilDiv(tiling.tasksKeyShare * threeSplitsKeyShare,
-                        problem.cores) * CeilDiv(keyTilesKeyShare,
-                        threeSplitsKeyShare) * kTenths <= tilesOfCoreKeyShare * kTenthsWithSplits
-                    ? threeSplitsKeyShare
-                    : MaxOf(1,
-                        MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1), keyTilesKeyShare))));
+                : (threeAreWorthKeyShare ? threeSplitsKeyShare : splitsForAllKeyShare));
     tiling.itemsKeyShare = tiling.tasksKeyShare * tiling.splitsKeyShare;
     tiling.blocks =
         MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
-    tiling.qkScale = problem.qkScale;
-    // rows of all key splits, 0 without any
-    const int64_t partialRowsKey = tiling.splitsKey * tiling.rowTotal;
-    tiling.queryHeads = problem.headNum;
-    tiling.headDim = problem.D;
+}
+
+// Elements between neighbours along the axes of tensors, by layout.
+inline void SetStrides(const Problem &problem, RelayAttentionTiling &tiling)
+{
     tiling.keyStrideT = problem.N * problem.D;
     tiling.keyStrideK = problem.D;
     tiling.valueStrideT = problem.N * problem.D;
     tiling.valueStrideK = problem.D;
-    tiling.keyCapacityKey = problem.S1;
     tiling.queryStrideB = problem.headNum * problem.D;
     tiling.queryStrideN = problem.D;
-    // rows of all key splits, 0 without any
-    const int64_t partialRowsKeyShare = tiling.splitsKeyShare * tiling.rowTotal;
     tiling.keyShareStrideU = problem.N * problem.D;
     tiling.keyShareStrideK = problem.D;
     tiling.valueShareStrideU = problem.N * problem.D;
     tiling.valueShareStrideK = problem.D;
-    tiling.keyCapacityKeyShare = problem.S2;
     tiling.outStrideB = problem.headNum * problem.D;
     tiling.outStrideN = problem.D;
+}
+
+// Sizes and settings as kernels read them.
+inline void SetScalars(const Problem &problem, RelayAttentionTiling &tiling)
+{
+    tiling.qkScale = problem.qkScale;
+    tiling.queryHeads = problem.headNum;
+    tiling.headDim = problem.D;
+    tiling.keyCapacityKey = problem.S1;
+    tiling.keyCapacityKeyShare = problem.S2;
+}
+
+// Puts the tensors of the workspace one after the other, in bytes.
+inline void PlaceWorkspace(const Kernel &kernel, RelayAttentionTiling &tiling)
+{
+    using attndsl::RoundUp;
+    // rows of all key splits, 0 without any
+    const int64_t partialRowsKey = tiling.splitsKey * tiling.rowTotal;
+    // rows of all key splits, 0 without any
+    const int64_t partialRowsKeyShare = tiling.splitsKeyShare * tiling.rowTotal;
     tiling.partialMaxKeyOffset = 0;
-    tiling.partialSumKeyOffset =
-        tiling.partialMaxKeyOffset
-            + RoundUp(partialRowsKey * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.partialOutKeyOffset =
-        tiling.partialSumKeyOffset
-            + RoundUp(partialRowsKey * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingKeyOffset =
-        tiling.partialOutKeyOffset
-            + RoundUp(partialRowsKey * kernel.paddedHeadSize * kBytesOfFloat32,
-                kWorkspaceAlignment);
+    // bytes of the row maxima of key splits
+    const int64_t partialMaxKeyBytes =
+        RoundUp(partialRowsKey * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.partialSumKeyOffset = tiling.partialMaxKeyOffset + partialMaxKeyBytes;
+    tiling.partialOutKeyOffset = tiling.partialSumKeyOffset + partialMaxKeyBytes;
+    // bytes of the weighted sums of key splits
+    const int64_t partialOutKeyBytes =
+        RoundUp(partialRowsKey * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.scoreRingKeyOffset = tiling.partialOutKeyOffset + partialOutKeyBytes;
     tiling.scoreRingKeyPart =
         RoundUp(kernel.ring * tiling.rowsPerTaskKey * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
@@ -221,16 +263,15 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
             kWorkspaceAlignment);
     tiling.partialMaxKeyShareOffset =
         tiling.outRingKeyOffset + tiling.outRingKeyPart * tiling.blocks;
-    tiling.partialSumKeyShareOffset =
-        tiling.partialMaxKeyShareOffset
-            + RoundUp(partialRowsKeyShare * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.partialOutKeyShareOffset =
-        tiling.partialSumKeyShareOffset
-            + RoundUp(partialRowsKeyShare * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingKeyShareOffset =
-        tiling.partialOutKeyShareOffset
-            + RoundUp(partialRowsKeyShare * kernel.paddedHeadSize * kBytesOfFloat32,
-                kWorkspaceAlignment);
+    // bytes of the row maxima of key splits
+    const int64_t partialMaxKeyShareBytes =
+        RoundUp(partialRowsKeyShare * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.partialSumKeyShareOffset = tiling.partialMaxKeyShareOffset + partialMaxKeyShareBytes;
+    tiling.partialOutKeyShareOffset = tiling.partialSumKeyShareOffset + partialMaxKeyShareBytes;
+    // bytes of the weighted sums of key splits
+    const int64_t partialOutKeyShareBytes =
+        RoundUp(partialRowsKeyShare * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.scoreRingKeyShareOffset = tiling.partialOutKeyShareOffset + partialOutKeyShareBytes;
     tiling.scoreRingKeySharePart =
         RoundUp(kernel.ring * tiling.rowsPerTaskKeyShare * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
@@ -246,20 +287,33 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
             kWorkspaceAlignment);
     tiling.workspaceBytes =
         tiling.outRingKeyShareOffset + tiling.outRingKeySharePart * tiling.blocks;
+}
+
+// Whether blocks wait for each other: all start at once, or none.
+inline bool BlocksWait([[maybe_unused]] const Problem &problem,
+    [[maybe_unused]] const Kernel &kernel, [[maybe_unused]] const RelayAttentionTiling &tiling)
+{
+    return true;
+}
+
+// The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
+inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+{
+    RelayAttentionTiling tiling{};
+    PartitionWork(problem, kernel, tiling);
+    SetStrides(problem, tiling);
+    SetScalars(problem, tiling);
+    PlaceWorkspace(kernel, tiling);
     return tiling;
 }
 
-// A launch of the kernel with this tiling key. `waits`: its blocks wait for each other.
-inline Plan PlanOf(RelayAttentionTilingKey key, const RelayAttentionTiling &tiling, bool waits)
-{
-    Plan plan{static_cast<uint64_t>(key), waits ? kBatchMode : 0, tiling};
-    plan.tiling.key = plan.key;
-    return plan;
-}
+// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+struct Choice {
+    RelayAttentionTilingKey key;
+    Kernel kernel;
+};
 
-// Selects the kernel for a problem and plans its launch. `empty`: there is nothing to compute; one
-// block starts and ends.
-inline Plan PlanLaunch(const Problem &problem, bool empty = false)
+inline Choice SelectKernel(const Problem &problem)
 {
     using Key = RelayAttentionTilingKey;
     // relay_attention_d128: float16 or bfloat16
@@ -267,16 +321,31 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         || problem.queryDtype == values::QueryDtype::kBfloat16) &&
         problem.D > 112 && problem.D <= 128) {
         namespace schedule = relay_attention_d128;
-        constexpr Kernel kernel{
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kPaddedHeadSize};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128
                 : Key::kBfloat16D128;
-        const RelayAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, true);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kRowsPerBand,
+                schedule::kPaddedHeadSize}};
     }
-    return Plan{};
+    return Choice{};
+}
+
+// The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
+{
+    const Choice choice = SelectKernel(problem);
+    Plan plan{};
+    plan.key = static_cast<uint64_t>(choice.key);
+    if (plan.key == 0) {
+        return plan;
+    }
+    RelayAttentionTiling &tiling = plan.tiling;
+    tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
+    tiling.key = plan.key;
+    plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    return plan;
 }
 
 }  // namespace relay_attention_host

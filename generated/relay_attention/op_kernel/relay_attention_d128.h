@@ -191,8 +191,7 @@ private:
             const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
             const int64_t heads =
                 MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-            const int64_t taskRows = heads;
-            const int64_t rowFractals = CeilDiv(taskRows, kFractal);
+            const int64_t rowFractals = CeilDiv(heads, kFractal);
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
                 MinOf(kvSeqLenGm_.GetValue(batch)
@@ -203,18 +202,16 @@ private:
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t steps = item >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
-            const int64_t keyEntry = batch;
-            const int64_t valueEntry = batch;
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQueryKey(item, batch, firstHead, heads, rowFractals, tiles);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegunKey_++ % kRing;
-                cubeStepsKey_[slot] = {tile, tiles, item, firstTile, keyEnd, valueEntry, kvHead,
-                    taskRows, slot};
+                cubeStepsKey_[slot] = {tile, tiles, item, firstTile, keyEnd, batch, kvHead, heads,
+                    slot};
                 if (tile < tiles && item < tiling_.itemsKey) {
-                    ScoreTile(keyOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
-                        keyEntry, tile, slot);
+                    ScoreTile(keyOperands, kvHead, heads, rowFractals, keyEnd, firstTile, batch,
+                        tile, slot);
                 }
                 if (stepsBegunKey_ > kPrefetch) {
                     const CubeStepKey &earlier =
@@ -331,7 +328,6 @@ private:
             const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
             const int64_t heads =
                 MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-            const int64_t taskRows = heads;
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
                 MinOf(kvSeqLenGm_.GetValue(batch)
@@ -342,9 +338,9 @@ private:
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t steps = item >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
-            const int64_t rowsPerCore = CeilDiv(taskRows, 2);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-            const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
+            const int64_t rowsPerCore = CeilDiv(heads, 2);
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, heads);
+            const int64_t rows = MinOf(rowsPerCore, heads - rowBegin);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegunKey_++ % kRing;
                 itemsBegunKey_ += tile == 0;
@@ -914,7 +910,6 @@ private:
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t head = r0;
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t batch = unit / stepsPerToken;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
@@ -1014,7 +1009,7 @@ private:
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            StoreRows(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result, chunk,
+            StoreRows(outGm_[batch * tiling_.outStrideB + r0 * tiling_.outStrideN], result, chunk,
                 tiling_.headDim, tiling_.outStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;

@@ -10,8 +10,8 @@ namespace relay_attention_d128 {
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
-constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
 // Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto,

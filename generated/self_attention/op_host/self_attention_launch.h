@@ -76,7 +76,6 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.windowSize = call.windowSize;
     problem.clampMin = static_cast<float>(call.clampMin);
     problem.clampMax = static_cast<float>(call.clampMax);
-    problem.outputLayout = NumberOf(sizes.query_layout, {"packed", "padded", "BNSD"});
     problem.maskRows = sizes.maskRows;
     problem.newRows = sizes.newRows;
     return problem;

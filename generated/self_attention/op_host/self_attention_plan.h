@@ -60,11 +60,6 @@ struct AttentionMaskLayout {
     static constexpr int64_t kFull = 3;
     static constexpr int64_t kColumns = 6;
 };
-struct OutputLayout {
-    static constexpr int64_t kPacked = 0;
-    static constexpr int64_t kPadded = 1;
-    static constexpr int64_t kBnsd = 2;
-};
 struct CalcType {
     static constexpr int64_t kUndefined = 0;
     static constexpr int64_t kEncoder = 1;
@@ -112,45 +107,44 @@ constexpr int64_t kL2BytesOfKeys = 100663296;  // bytes of L2 for keys and value
 // The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
-    int64_t headSize = 0;  // head size, headSize
-    int64_t headSizeV = 0;  // head size of values, headSizeV
-    int64_t keyGiven = 0;  // whether key is passed
-    int64_t valueGiven = 0;  // whether value is passed
-    int64_t attentionMaskGiven = 0;  // whether attentionMask is passed
-    int64_t batchStatusGiven = 0;  // whether batchStatus is passed
-    int64_t logNGiven = 0;  // whether logN is passed
-    int64_t queryLayout = 0;  // layout(query); 0: packed, 1: padded, 2: BNSD
-    int64_t keyLayout = 0;  // layout(key); 0: packed, 1: padded
-    int64_t valueLayout = 0;  // layout(value); 0: packed, 1: padded
-    int64_t cacheKLayout = 0;  // layout(cacheK); 0: layers, 1: layer, 2: BNSD
-    int64_t cacheVLayout = 0;  // layout(cacheV); 0: layers, 1: layer, 2: BNSD
-    int64_t cacheType = 0;  // cacheType
-    int64_t maskType = 0;  // maskType
-    int64_t clampType = 0;  // clampType
-    int64_t cacheKSplit = 0;  // split(cacheK)
-    int64_t cacheVSplit = 0;  // split(cacheV)
-    int64_t inputLayoutValue = 0;  // inputLayout
-    // layout(attentionMask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6:
+    int64_t headSize = 0;  // head size of queries and keys
+    int64_t headSizeV = 0;  // head size of values
+    int64_t keyGiven = 0;  // 1 if key is passed
+    int64_t valueGiven = 0;  // 1 if value is passed
+    int64_t attentionMaskGiven = 0;  // 1 if attentionMask is passed
+    int64_t batchStatusGiven = 0;  // 1 if batchStatus is passed
+    int64_t logNGiven = 0;  // 1 if logN is passed
+    int64_t queryLayout = 0;  // layout of query; 0: packed, 1: padded, 2: BNSD
+    int64_t keyLayout = 0;  // layout of key; 0: packed, 1: padded
+    int64_t valueLayout = 0;  // layout of value; 0: packed, 1: padded
+    int64_t cacheKLayout = 0;  // layout of cacheK; 0: layers, 1: layer, 2: BNSD
+    int64_t cacheVLayout = 0;  // layout of cacheV; 0: layers, 1: layer, 2: BNSD
+    int64_t cacheType = 0;  // parameter cacheType
+    int64_t maskType = 0;  // parameter maskType
+    int64_t clampType = 0;  // parameter clampType, of scores, before the mask
+    int64_t cacheKSplit = 0;  // 1 if cacheK is a list of one tensor a batch row
+    int64_t cacheVSplit = 0;  // 1 if cacheV is a list of one tensor a batch row
+    int64_t inputLayoutValue = 0;  // parameter inputLayout
+    // layout of attentionMask; 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6:
     // columns, 7: 512
     int64_t attentionMaskLayout = 0;
-    int64_t calcType = 0;  // calcType
-    int64_t kvHeads = 0;  // size kvHeads of the contract
+    int64_t calcType = 0;  // parameter calcType
+    int64_t kvHeads = 0;  // key/value heads
     int64_t headNum = 0;  // parameter headNum
-    int64_t qRows = 0;  // size qRows of the contract
-    int64_t batch = 0;  // size batch of the contract
-    int64_t maxSeqLen = 0;  // size maxSeqLen of the contract
+    int64_t qRows = 0;  // query positions of a batch row
+    int64_t batch = 0;  // batch rows
+    int64_t maxSeqLen = 0;  // key positions of a batch row
     int64_t cores = 0;  // cube cores of the device
-    int64_t nTokens = 0;  // size nTokens of the contract
-    float qkScale = 0;  // parameter qkScale
-    float qScale = 0;  // parameter qScale
-    int64_t maskCols = 0;  // size maskCols of the contract
+    int64_t nTokens = 0;  // packed query tokens of all batch rows
+    float qkScale = 0;  // parameter qkScale, on the scores
+    float qScale = 0;  // parameter qScale, on the query, in its dtype; with a cache
+    int64_t maskCols = 0;  // size of dimension 1 of attentionMask in the layout square
     int64_t kernelType = 0;  // parameter kernelType
-    int64_t windowSize = 0;  // parameter windowSize
+    int64_t windowSize = 0;  // parameter windowSize, keys that a query sees, its own included
     float clampMin = 0;  // parameter clampMin
     float clampMax = 0;  // parameter clampMax
-    int64_t outputLayout = 0;  // index of the layout of output
-    int64_t maskRows = 0;  // size maskRows of the contract
-    int64_t newRows = 0;  // size newRows of the contract
+    int64_t maskRows = 0;  // size of dimension 0 of attentionMask in the layout square
+    int64_t newRows = 0;  // stored key rows, of a group or of all batch rows
 };
 
 // A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
@@ -170,31 +164,20 @@ inline SelfAttentionTiling OneBlock()
     return tiling;
 }
 
-// The differences between the launches of kernels. A form selects one of several expressions of a
-// field.
+// What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
-    // of rowTotal, outputStrideN, queryStrideN, queryElements, workspaceBytes
-    int32_t rowTotalForm;
-    // of cacheKStrideT, cacheKStrideK, cacheKStrideB, cacheVStrideT, cacheVStrideK, cacheVStrideB
-    int32_t cacheKStrideTForm;
-    int32_t attentionMaskStrideBForm;  // of attentionMaskStrideB
-    int32_t attentionMaskStrideNForm;  // of attentionMaskStrideN
-    int32_t factorMultiplyForm;  // of factorMultiply
-    int32_t headGroupsForm;  // of headGroups, headsAtOnce
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedValueSize;  // head size of values and results, padded to 16
     int64_t ring;  // workspace slots between cube and vector cores
 };
 
-// The tiling data of a launch; a kernel reads the fields that it needs.
-inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+// Cuts the rows into tasks and their keys into splits; the blocks that share them.
+inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAttentionTiling &tiling)
 {
     using attndsl::MinOf;
     using attndsl::MaxOf;
     using attndsl::CeilDiv;
-    using attndsl::RoundUp;
-    SelfAttentionTiling tiling{};
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
@@ -207,110 +190,181 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     const int64_t keyTiles = CeilDiv(problem.maxSeqLen, kernel.tileKeys);
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles));
     tiling.items = tiling.tasks * tiling.splits;
-    if (kernel.rowTotalForm == 0) {
-        tiling.rowTotal = problem.nTokens * problem.headNum;
-    } else if (kernel.rowTotalForm == 1) {
-        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
-    }
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
+    // bytes of a head's keys and values
+    const int64_t bytesOfHead =
+        problem.maxSeqLen * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
+    // heads that L2 holds
+    const int64_t headsThatFit = MaxOf(1, kL2BytesOfKeys / MaxOf(1, bytesOfHead));
+    // even groups of heads
+    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
+    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
+    tiling.rowTotal =
+        problem.queryLayout == values::QueryLayout::kPacked
+            ? problem.nTokens * problem.headNum
+            : problem.batch * problem.qRows * problem.headNum;
+}
+
+// Elements between neighbours along the axes of tensors, by layout.
+inline void SetStrides(const Problem &problem, SelfAttentionTiling &tiling)
+{
+    tiling.outputStrideS = problem.headNum * problem.headSizeV;
+    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.keyStrideK = problem.headSize;
+    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
+    tiling.valueStrideK = problem.headSizeV;
+    tiling.queryStrideS = problem.headNum * problem.headSize;
+    tiling.attentionMaskStrideQ = problem.maskCols;
+    tiling.keyStrideB = problem.newRows * (problem.kvHeads * problem.headSize);
+    tiling.valueStrideB = problem.newRows * (problem.kvHeads * problem.headSizeV);
+    switch (problem.queryLayout) {
+        case values::QueryLayout::kPacked:
+            tiling.outputStrideN = problem.headSizeV;
+            tiling.queryStrideN = problem.headSize;
+            break;
+        case values::QueryLayout::kPadded:
+            tiling.outputStrideN = problem.headSizeV;
+            tiling.queryStrideN = problem.headSize;
+            tiling.outputStrideB = problem.qRows * (problem.headNum * problem.headSizeV);
+            tiling.outputStrideQ = problem.headNum * problem.headSizeV;
+            tiling.queryStrideQ = problem.headNum * problem.headSize;
+            tiling.queryStrideB = problem.qRows * (problem.headNum * problem.headSize);
+            break;
+        case values::QueryLayout::kBnsd:
+            tiling.outputStrideN = problem.qRows * problem.headSizeV;
+            tiling.queryStrideN = problem.qRows * problem.headSize;
+            tiling.outputStrideB = problem.headNum * (problem.qRows * problem.headSizeV);
+            tiling.outputStrideQ = problem.headSizeV;
+            tiling.queryStrideQ = problem.headSize;
+            tiling.queryStrideB = problem.headNum * (problem.qRows * problem.headSize);
+            break;
+        default:
+            break;
+    }
+    switch (problem.cacheKLayout) {
+        case values::CacheKLayout::kLayers:
+            tiling.cacheKStrideT = problem.kvHeads * problem.headSize;
+            tiling.cacheKStrideY =
+                problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize));
+            tiling.cacheKStrideK = problem.headSize;
+            tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSize);
+            break;
+        case values::CacheKLayout::kLayer:
+            tiling.cacheKStrideT = problem.kvHeads * problem.headSize;
+            tiling.cacheKStrideK = problem.headSize;
+            tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSize);
+            break;
+        case values::CacheKLayout::kBnsd:
+            tiling.cacheKStrideT = problem.headSize;
+            tiling.cacheKStrideY =
+                problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
+            tiling.cacheKStrideK = problem.maxSeqLen * problem.headSize;
+            tiling.cacheKStrideB = problem.kvHeads * (problem.maxSeqLen * problem.headSize);
+            break;
+        default:
+            break;
+    }
+    switch (problem.cacheVLayout) {
+        case values::CacheVLayout::kLayers:
+            tiling.cacheVStrideT = problem.kvHeads * problem.headSizeV;
+            tiling.cacheVStrideY =
+                problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV));
+            tiling.cacheVStrideK = problem.headSizeV;
+            tiling.cacheVStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeV);
+            break;
+        case values::CacheVLayout::kLayer:
+            tiling.cacheVStrideT = problem.kvHeads * problem.headSizeV;
+            tiling.cacheVStrideK = problem.headSizeV;
+            tiling.cacheVStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeV);
+            break;
+        case values::CacheVLayout::kBnsd:
+            tiling.cacheVStrideT = problem.headSizeV;
+            tiling.cacheVStrideY =
+                problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
+            tiling.cacheVStrideK = problem.maxSeqLen * problem.headSizeV;
+            tiling.cacheVStrideB = problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
+            break;
+        default:
+            break;
+    }
+    switch (problem.attentionMaskLayout) {
+        case values::AttentionMaskLayout::kPerHead:
+            tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
+            break;
+        case values::AttentionMaskLayout::kPerBatch:
+            tiling.attentionMaskStrideB = problem.maskRows * problem.maskCols;
+            break;
+        case values::AttentionMaskLayout::kFull:
+            tiling.attentionMaskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
+            tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
+            break;
+        default:
+            break;
+    }
+}
+
+// Sizes and settings as kernels read them.
+inline void SetScalars(const Problem &problem, SelfAttentionTiling &tiling)
+{
     tiling.qkScale = problem.qkScale;
     tiling.valueDim = problem.headSizeV;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    if (kernel.rowTotalForm == 0) {
-        tiling.outputStrideN = problem.headSizeV;
-    } else if (kernel.rowTotalForm == 1) {
-        tiling.outputStrideN =
-            problem.outputLayout == values::OutputLayout::kPadded
-                ? problem.headSizeV
-                : problem.qRows * problem.headSizeV;
-    }
-    // rows of all key splits, 0 without any
-    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
     tiling.queryHeads = problem.headNum;
     tiling.headDim = problem.headSize;
-    if (kernel.cacheKStrideTForm == 0) {
-        tiling.cacheKStrideT =
-            problem.cacheKLayout == values::CacheKLayout::kLayers
-                ? problem.kvHeads * problem.headSize
-                : problem.headSize;
-    } else if (kernel.cacheKStrideTForm == 1) {
-        tiling.cacheKStrideT = problem.kvHeads * problem.headSize;
-    }
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.cacheKStrideY =
-        problem.cacheKLayout == values::CacheKLayout::kLayers
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    if (kernel.cacheKStrideTForm == 0) {
-        tiling.cacheKStrideK =
-            problem.cacheKLayout == values::CacheKLayout::kLayers
-                ? problem.headSize
-                : problem.maxSeqLen * problem.headSize;
-        tiling.cacheKStrideB =
-            problem.cacheKLayout == values::CacheKLayout::kLayers
-                ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-                : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    } else if (kernel.cacheKStrideTForm == 1) {
-        tiling.cacheKStrideK = problem.headSize;
-        tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSize);
-    }
-    tiling.keyStrideK = problem.headSize;
-    if (kernel.cacheKStrideTForm == 0) {
-        tiling.cacheVStrideT =
-            problem.cacheVLayout == values::CacheVLayout::kLayers
-                ? problem.kvHeads * problem.headSizeV
-                : problem.headSizeV;
-    } else if (kernel.cacheKStrideTForm == 1) {
-        tiling.cacheVStrideT = problem.kvHeads * problem.headSizeV;
-    }
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.cacheVStrideY =
-        problem.cacheVLayout == values::CacheVLayout::kLayers
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    if (kernel.cacheKStrideTForm == 0) {
-        tiling.cacheVStrideK =
-            problem.cacheVLayout == values::CacheVLayout::kLayers
-                ? problem.headSizeV
-                : problem.maxSeqLen * problem.headSizeV;
-        tiling.cacheVStrideB =
-            problem.cacheVLayout == values::CacheVLayout::kLayers
-                ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
-                : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    } else if (kernel.cacheKStrideTForm == 1) {
-        tiling.cacheVStrideK = problem.headSizeV;
-        tiling.cacheVStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeV);
-    }
-    tiling.valueStrideK = problem.headSizeV;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    if (kernel.rowTotalForm == 0) {
-        tiling.queryStrideN = problem.headSize;
-    } else if (kernel.rowTotalForm == 1) {
-        tiling.queryStrideN =
-            problem.queryLayout == values::QueryLayout::kPadded
-                ? problem.headSize
-                : problem.qRows * problem.headSize;
-    }
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    if (kernel.rowTotalForm == 0) {
-        tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
-    } else if (kernel.rowTotalForm == 1) {
-        tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSize;
-    }
     tiling.batchRows = problem.batch;
+    tiling.windowSize = problem.windowSize;
+    tiling.clampMin = problem.clampMin;
+    tiling.clampMax = problem.clampMax;
+    tiling.positions = problem.qRows;
+    tiling.cacheKIsLayers = problem.cacheKLayout == values::CacheKLayout::kLayers;
+    tiling.cacheVIsLayers = problem.cacheVLayout == values::CacheVLayout::kLayers;
+    tiling.queryElements =
+        problem.queryLayout == values::QueryLayout::kPacked
+            ? problem.nTokens * problem.headNum * problem.headSize
+            : problem.batch * problem.headNum * problem.qRows * problem.headSize;
+    if (problem.queryDtype == values::QueryDtype::kFloat16) {
+        tiling.factorMultiply =
+            problem.kernelType == values::KernelType::kHighPrecision
+                && (problem.calcType == values::CalcType::kUndefined
+                    || problem.calcType == values::CalcType::kEncoder
+                    || problem.calcType == values::CalcType::kPaEncoder)
+                && (problem.maskType == values::MaskType::kNorm
+                    || problem.maskType == values::MaskType::kNormCompress
+                    || problem.maskType == values::MaskType::kSlidingWindowNorm
+                    || problem.maskType == values::MaskType::kSlidingWindowCompress)
+                ? -3e+38f
+                : 1.0f;
+    } else {
+        tiling.factorMultiply =
+            (problem.maskType == values::MaskType::kNorm
+                || problem.maskType == values::MaskType::kNormCompress
+                || problem.maskType == values::MaskType::kSlidingWindowNorm
+                || problem.maskType == values::MaskType::kSlidingWindowCompress)
+                ? -3e+38f
+                : 1.0f;
+    }
+}
+
+// Puts the tensors of the workspace one after the other, in bytes.
+inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
+    SelfAttentionTiling &tiling)
+{
+    using attndsl::RoundUp;
+    // rows of all key splits, 0 without any
+    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
     tiling.partialMaxOffset = 0;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingOffset =
-        tiling.partialOutOffset
-            + RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
+    // bytes of the row maxima of key splits
+    const int64_t partialMaxBytes =
+        RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
+    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
+    // bytes of the weighted sums of key splits
+    const int64_t partialOutBytes =
+        RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
@@ -323,103 +377,39 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.scaledQueryOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    if (kernel.rowTotalForm == 0) {
-        tiling.workspaceBytes =
-            tiling.scaledQueryOffset
-                + RoundUp((problem.qScale != 1.0f
-                    ? problem.nTokens * problem.headNum * problem.headSize
-                    : 0) * kBytesOfFloat16,
-                    kWorkspaceAlignment);
-    } else if (kernel.rowTotalForm == 1) {
-        tiling.workspaceBytes =
-            tiling.scaledQueryOffset
-                + RoundUp((problem.qScale != 1.0f
-                    ? problem.batch * problem.headNum * problem.qRows * problem.headSize
-                    : 0) * kBytesOfFloat16,
-                    kWorkspaceAlignment);
-    }
-    if (kernel.attentionMaskStrideBForm == 0) {
-        tiling.attentionMaskStrideB = 0;
-    } else if (kernel.attentionMaskStrideBForm == 1) {
-        tiling.attentionMaskStrideB = problem.maskRows * problem.maskCols;
-    } else if (kernel.attentionMaskStrideBForm == 2) {
-        tiling.attentionMaskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
-    }
-    if (kernel.attentionMaskStrideNForm == 0) {
-        tiling.attentionMaskStrideN = 0;
-    } else if (kernel.attentionMaskStrideNForm == 1) {
-        tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
-    }
-    tiling.attentionMaskStrideQ = problem.maskCols;
-    if (kernel.factorMultiplyForm == 0) {
-        tiling.factorMultiply =
-            problem.kernelType == values::KernelType::kHighPrecision
-                && (problem.calcType == values::CalcType::kUndefined
-                    || problem.calcType == values::CalcType::kEncoder
-                    || problem.calcType == values::CalcType::kPaEncoder)
-                && (problem.maskType == values::MaskType::kNorm
-                    || problem.maskType == values::MaskType::kNormCompress
-                    || problem.maskType == values::MaskType::kSlidingWindowNorm
-                    || problem.maskType == values::MaskType::kSlidingWindowCompress)
-                ? -3e+38f
-                : 1.0f;
-    } else if (kernel.factorMultiplyForm == 1) {
-        tiling.factorMultiply =
-            (problem.maskType == values::MaskType::kNorm
-                || problem.maskType == values::MaskType::kNormCompress
-                || problem.maskType == values::MaskType::kSlidingWindowNorm
-                || problem.maskType == values::MaskType::kSlidingWindowCompress)
-                ? -3e+38f
-                : 1.0f;
-    }
-    // bytes of a head's keys and values
-    const int64_t bytesOfHead =
-        problem.maxSeqLen * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
-    // heads that L2 holds
-    const int64_t headsThatFit = MaxOf(1, kL2BytesOfKeys / MaxOf(1, bytesOfHead));
-    int64_t headGroups = 0;  // even groups of heads
-    if (kernel.headGroupsForm == 0) {
-        headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
-        tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
-    }
-    tiling.windowSize = problem.windowSize;
-    tiling.clampMin = problem.clampMin;
-    tiling.clampMax = problem.clampMax;
-    tiling.outputStrideB =
-        problem.outputLayout == values::OutputLayout::kPadded
-            ? problem.qRows * (problem.headNum * problem.headSizeV)
-            : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideQ =
-        problem.outputLayout == values::OutputLayout::kPadded
-            ? problem.headNum * problem.headSizeV
-            : problem.headSizeV;
-    tiling.positions = problem.qRows;
-    tiling.queryStrideQ =
-        problem.queryLayout == values::QueryLayout::kPadded
-            ? problem.headNum * problem.headSize
-            : problem.headSize;
-    tiling.queryStrideB =
-        problem.queryLayout == values::QueryLayout::kPadded
-            ? problem.qRows * (problem.headNum * problem.headSize)
-            : problem.headNum * (problem.qRows * problem.headSize);
-    tiling.keyStrideB = problem.newRows * (problem.kvHeads * problem.headSize);
-    tiling.valueStrideB = problem.newRows * (problem.kvHeads * problem.headSizeV);
-    tiling.cacheKIsLayers = problem.cacheKLayout == values::CacheKLayout::kLayers;
-    tiling.cacheVIsLayers = problem.cacheVLayout == values::CacheVLayout::kLayers;
+    // bytes of the scaled query
+    const int64_t scaledQueryBytes =
+        RoundUp((problem.qScale != 1.0f ? tiling.queryElements : 0) * kBytesOfFloat16,
+            kWorkspaceAlignment);
+    tiling.workspaceBytes = tiling.scaledQueryOffset + scaledQueryBytes;
+}
+
+// Whether blocks wait for each other: all start at once, or none.
+inline bool BlocksWait(const Problem &problem, [[maybe_unused]] const Kernel &kernel,
+    const SelfAttentionTiling &tiling)
+{
+    return problem.cacheType != values::CacheType::kNorm
+        || (tiling.queryIsScaled || tiling.splits > 1);
+}
+
+// The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
+inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+{
+    SelfAttentionTiling tiling{};
+    PartitionWork(problem, kernel, tiling);
+    SetStrides(problem, tiling);
+    SetScalars(problem, tiling);
+    PlaceWorkspace(problem, kernel, tiling);
     return tiling;
 }
 
-// A launch of the kernel with this tiling key. `waits`: its blocks wait for each other.
-inline Plan PlanOf(SelfAttentionTilingKey key, const SelfAttentionTiling &tiling, bool waits)
-{
-    Plan plan{static_cast<uint64_t>(key), waits ? kBatchMode : 0, tiling};
-    plan.tiling.key = plan.key;
-    return plan;
-}
+// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+struct Choice {
+    SelfAttentionTilingKey key;
+    Kernel kernel;
+};
 
-// Selects the kernel for a problem and plans its launch. `empty`: there is nothing to compute; one
-// block starts and ends.
-inline Plan PlanLaunch(const Problem &problem, bool empty = false)
+inline Choice SelectKernel(const Problem &problem)
 {
     using Key = SelfAttentionTilingKey;
     // All kernels ask for this.
@@ -427,8 +417,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         || problem.queryDtype == values::QueryDtype::kBfloat16) &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.headSizeV > 112 && problem.headSizeV <= 128)) {
-        return Plan{};
+        return Choice{};
     }
+    const bool inputLayoutIsBnsdOrCacheKIsLayers =
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheKLayout == values::CacheKLayout::kLayers);
+    const bool inputLayoutIsBnsdOrCacheVIsLayers =
+        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
+            || problem.cacheVLayout == values::CacheVLayout::kLayers);
     // self_attention_d128_e128_key_value: float16 or bfloat16
     if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
@@ -445,20 +441,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value;
-        constexpr Kernel kernel{
-            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValue
                 : Key::kBfloat16D128E128KeyValue;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -477,20 +468,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
-        const Kernel kernel{
-            0, 0, 0, 0, problem.queryDtype == values::QueryDtype::kFloat16 ? 0 : 1, 1,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM
                 : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -511,15 +497,12 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheVSplit == 0) {
         namespace schedule =
             self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
-        constexpr Kernel kernel{
-            0, 1, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer
                 : Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_logN: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -538,20 +521,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_logN;
-        constexpr Kernel kernel{
-            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueLogN
                 : Key::kBfloat16D128E128KeyValueLogN;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM: float16 or
     // bfloat16
@@ -571,21 +549,16 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheType == values::CacheType::kSwa &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule =
             self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
-        constexpr Kernel kernel{
-            0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM
                 : Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, true);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_clampType_MIN_MAX: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -603,20 +576,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kMinMax &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_clampType_MIN_MAX;
-        constexpr Kernel kernel{
-            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueClampTypeMINMAX
                 : Key::kBfloat16D128E128KeyValueClampTypeMINMAX;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM: float16 or
     // bfloat16
@@ -634,21 +602,16 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule =
             self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
-        const Kernel kernel{
-            1, 0, 0, 0, problem.queryDtype == values::QueryDtype::kFloat16 ? 0 : 1, 1,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM
                 : Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128: float16 or bfloat16
     if (problem.keyGiven == 0 &&
@@ -664,20 +627,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128;
-        constexpr Kernel kernel{
-            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128
                 : Key::kBfloat16D128E128;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -696,20 +654,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
-        constexpr Kernel kernel{
-            0, 0, 0, 1, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -728,20 +681,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
-        const Kernel kernel{
-            0, 0, 1, 0, problem.queryDtype == values::QueryDtype::kFloat16 ? 0 : 1, 1,
-            schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -760,20 +708,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
-        constexpr Kernel kernel{
-            0, 0, 2, 1, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_maskType_NORM_COMPRESS: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -790,20 +733,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
-        constexpr Kernel kernel{
-            0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS
                 : Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -822,20 +760,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
-        constexpr Kernel kernel{
-            0, 0, 0, 0, 0, 0, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS
                 : Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_key_padded_value_padded: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -853,20 +786,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_key_padded_value_padded;
-        constexpr Kernel kernel{
-            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueKeyPaddedValuePadded
                 : Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_query_padded: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -884,20 +812,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_query_padded;
-        constexpr Kernel kernel{
-            1, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueQueryPadded
                 : Key::kBfloat16D128E128KeyValueQueryPadded;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -916,20 +839,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheType == values::CacheType::kNorm &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
-        constexpr Kernel kernel{
-            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
                 : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
     // self_attention_d128_e128_cacheK_list_cacheV_list: float16 or bfloat16
     if (problem.keyGiven == 0 &&
@@ -945,22 +863,33 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 1 &&
         problem.cacheVSplit == 1 &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
-        (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
-            || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
+        inputLayoutIsBnsdOrCacheKIsLayers &&
+        inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_cacheK_list_cacheV_list;
-        constexpr Kernel kernel{
-            0, 0, 0, 0, 0, 1, schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128CacheKListCacheVList
                 : Key::kBfloat16D128E128CacheKListCacheVList;
-        const SelfAttentionTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.queryIsScaled || tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
     }
-    return Plan{};
+    return Choice{};
+}
+
+// The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
+{
+    const Choice choice = SelectKernel(problem);
+    Plan plan{};
+    plan.key = static_cast<uint64_t>(choice.key);
+    if (plan.key == 0) {
+        return plan;
+    }
+    SelfAttentionTiling &tiling = plan.tiling;
+    tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
+    tiling.key = plan.key;
+    plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    return plan;
 }
 
 }  // namespace self_attention_host

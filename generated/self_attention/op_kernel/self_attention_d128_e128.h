@@ -167,24 +167,19 @@ private:
             const Item work = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(item, work.firstQuery, work.firstHead, work.heads, work.queries, rowFractals,
-                work.firstToken, work.tiles);
+            LoadQuery(work, item, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, work.batch,
-                    work.kvHead, slot, work.taskRows, rowFractals};
+                cubeSteps_[slot] = {work, tile, item, slot, rowFractals};
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work.kvHead, work.batch, work.taskRows, rowFractals, work.keyEnd,
-                        work.firstTile, tile, slot);
+                    ScoreTile(work, rowFractals, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
-                            earlier.rowFractals, earlier.keyEnd, earlier.firstTile, earlier.tile,
-                            earlier.slot);
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        WeightedTile(earlier.work, earlier.rowFractals, earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -226,9 +221,7 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, work.tiles, item, slot, rowBegin, work.steps,
-                    work.heads, itemSlot, work.firstHead, work.firstQuery, work.firstToken,
-                    work.split};
+                vectorSteps_[slot] = {work, tile, rows, item, slot, rowBegin, itemSlot};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -241,13 +234,11 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.steps - 1) {
-                        WriteRows(earlier.split, earlier.firstQuery, earlier.firstHead,
-                            earlier.heads, earlier.firstToken, earlier.itemSlot, earlier.rowBegin,
-                            earlier.rows);
+                    if (earlier.tile == earlier.work.steps - 1) {
+                        WriteRows(earlier.work, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -335,37 +326,36 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t item, int64_t firstQuery, int64_t firstHead,
-        int64_t heads, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t item, int64_t rowFractals)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0 && item < tiling_.items) {
+        if (work.tiles > 0 && item < tiling_.items) {
             if (tiling_.queryIsScaled) {
                 LoadPositions(queryL1,
-                    scaledQueryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
-                        + firstHead * tiling_.queryStrideN],
-                    queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
-                    rowFractals * kFractal);
+                    scaledQueryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
+                        + work.firstHead * tiling_.queryStrideN],
+                    work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                    tiling_.queryStrideN, rowFractals * kFractal);
             } else {
                 LoadPositions(queryL1,
-                    queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
-                        + firstHead * tiling_.queryStrideN],
-                    queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
-                    rowFractals * kFractal);
+                    queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
+                        + work.firstHead * tiling_.queryStrideN],
+                    work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                    tiling_.queryStrideN, rowFractals * kFractal);
             }
         }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t batch, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
+        int64_t slot)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
-            batch * tiling_.cacheKStrideB + layerIdGm_.GetValue(0) * tiling_.cacheKStrideY
-                + kvHead * tiling_.cacheKStrideK + firstKey * tiling_.cacheKStrideT;
+            work.batch * tiling_.cacheKStrideB + layerIdGm_.GetValue(0) * tiling_.cacheKStrideY
+                + work.kvHead * tiling_.cacheKStrideK + firstKey * tiling_.cacheKStrideT;
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -398,7 +388,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -409,19 +399,19 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t batch, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot)
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t tile,
+        int64_t slot)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
-            batch * tiling_.cacheVStrideB + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
-                + kvHead * tiling_.cacheVStrideK + firstKey * tiling_.cacheVStrideT;
+            work.batch * tiling_.cacheVStrideB + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
+                + work.kvHead * tiling_.cacheVStrideK + firstKey * tiling_.cacheVStrideT;
         CrossCoreWaitFlag(kProbRingReady);
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -468,7 +458,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
-                    taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
+                    work.taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -483,10 +473,10 @@ private:
     __aicore__ inline void ScaleQuery()
     {
         if (tiling_.queryIsScaled) {
-            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * 4096;
+            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * kScaledAtOnce;
                  firstElement < tiling_.queryElements;
-                 firstElement += blockCount_ * 8192) {
-                const int64_t elements = MinOf(4096, tiling_.queryElements - firstElement);
+                 firstElement += blockCount_ * (2 * kScaledAtOnce)) {
+                const int64_t elements = MinOf(kScaledAtOnce, tiling_.queryElements - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
                 LoadRow(queryPart_, queryGm_[firstElement], elements);
                 SetAndWaitFlag<HardEvent::MTE2_V>(kQueryPartReady);
@@ -651,11 +641,11 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t firstQuery, int64_t firstHead,
-        int64_t heads, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = heads == 1 ? rowBegin + rows : heads;
+        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -680,12 +670,12 @@ private:
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
                         MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    StoreRows(outputGm_[(work.firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
                         result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                        heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
+                        work.heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
                         kPaddedValueSize);
                 }
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
@@ -708,18 +698,19 @@ private:
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
                         MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                     const int64_t partialRow =
-                        split * tiling_.rowTotal
-                            + (firstToken + queryIndex) * tiling_.queryHeads + head;
+                        work.split * tiling_.rowTotal
+                            + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
                     StoreRows(partialMaxGm_[partialRow * 8], leavingMax_[row * 8], runRows, 8,
-                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
                     StoreRows(partialSumGm_[partialRow * 8], leavingSum_[row * 8], runRows, 8,
-                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
                     StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
                         leavingOut_[row * kPaddedValueSize], runRows, kPaddedValueSize,
-                        (heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize, kPaddedValueSize);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize,
+                        kPaddedValueSize);
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
@@ -736,7 +727,6 @@ private:
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t head = r0;
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t firstToken = unit / stepsPerToken;
             const int64_t queryIndex = 0;
@@ -786,7 +776,7 @@ private:
             Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
             StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                + head * tiling_.outputStrideN],
+                + r0 * tiling_.outputStrideN],
                 result_, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
@@ -805,12 +795,13 @@ private:
     int64_t stepsBegun_ = 0;
     int64_t itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, tiles, item, firstTile, keyEnd, batch, kvHead, slot, taskRows, rowFractals;
+        Item work;
+        int64_t tile, item, slot, rowFractals;
     };
     CubeStep cubeSteps_[kRing];
     struct VectorStep {
-        int64_t tile, rows, tiles, item, slot, rowBegin, steps, heads, itemSlot, firstHead,
-            firstQuery, firstToken, split;
+        Item work;
+        int64_t tile, rows, item, slot, rowBegin, itemSlot;
     };
     VectorStep vectorSteps_[kRing];
 

@@ -13,6 +13,7 @@ constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales at once
 
 // Schedule options. They may be edited within the limits that the assertions state.
 // Options without a constant: slots 2, result_slots 1, widen_lead 1, split_kv auto, cores auto.
@@ -52,10 +53,10 @@ constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
-    kQueryWideSlot = 16384,  // the part in fp32
+    kQueryWideSlot = kScaledAtOnce * 4,  // the part in fp32
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kQueryPartSlot = 8192,  // a part of the queries
-    kQueryScaledSlot = 8192,  // the part scaled
+    kQueryPartSlot = kScaledAtOnce * 2,  // a part of the queries
+    kQueryScaledSlot = kScaledAtOnce * 2,  // the part scaled
     kLeavingOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,  // finished rows in the dtype of the result

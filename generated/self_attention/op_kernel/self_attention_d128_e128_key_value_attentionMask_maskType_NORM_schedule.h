@@ -13,6 +13,7 @@ constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales at once
 
 // Schedule options. They may be edited within the limits that the assertions state.
 // Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
@@ -53,10 +54,10 @@ constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
-    kQueryWideSlot = 16384,  // the part in fp32
+    kQueryWideSlot = kScaledAtOnce * 4,  // the part in fp32
     kAttentionMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: attentionMask of the rows
-    kQueryPartSlot = 8192,  // a part of the queries
-    kQueryScaledSlot = 8192,  // the part scaled
+    kQueryPartSlot = kScaledAtOnce * 2,  // a part of the queries
+    kQueryScaledSlot = kScaledAtOnce * 2,  // the part scaled
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kLeavingOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result

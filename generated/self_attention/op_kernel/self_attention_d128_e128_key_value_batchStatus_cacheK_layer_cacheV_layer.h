@@ -177,31 +177,24 @@ private:
              item += blockCount_) {
             const Item work = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
-            const int64_t newKeyStart = work.firstToken;
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(work.batch);
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - work.seqLenOfBatch, 0);
-            const int64_t newValueStart = work.firstToken;
-            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - work.seqLenOfBatch, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(item, work.firstQuery, work.firstHead, work.heads, work.queries, rowFractals,
-                work.firstToken, work.tiles);
+            LoadQuery(work, item, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, work.batch,
-                    work.kvHead, newValueStart, slot, work.taskRows, rowFractals, valuePosition};
+                cubeSteps_[slot] = {work, tile, item, work.firstToken, slot, rowFractals,
+                    keyPosition};
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work.kvHead, work.batch, work.taskRows, rowFractals, work.keyEnd,
-                        work.firstTile, newKeyStart, keyPosition, tile, slot);
+                    ScoreTile(work, rowFractals, work.firstToken, keyPosition, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
-                            earlier.rowFractals, earlier.keyEnd, earlier.firstTile,
-                            earlier.newValueStart, earlier.valuePosition, earlier.tile,
-                            earlier.slot);
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        WeightedTile(earlier.work, earlier.rowFractals, earlier.newValueStart,
+                            earlier.valuePosition, earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -245,9 +238,7 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, work.tiles, item, slot, rowBegin, work.steps,
-                    work.heads, itemSlot, work.firstHead, work.firstQuery, work.firstToken,
-                    work.split};
+                vectorSteps_[slot] = {work, tile, rows, item, slot, rowBegin, itemSlot};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -260,13 +251,11 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.steps - 1) {
-                        WriteRows(earlier.split, earlier.firstQuery, earlier.firstHead,
-                            earlier.heads, earlier.firstToken, earlier.itemSlot, earlier.rowBegin,
-                            earlier.rows);
+                    if (earlier.tile == earlier.work.steps - 1) {
+                        WriteRows(earlier.work, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -363,40 +352,38 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t item, int64_t firstQuery, int64_t firstHead,
-        int64_t heads, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t item, int64_t rowFractals)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0 && item < tiling_.items) {
+        if (work.tiles > 0 && item < tiling_.items) {
             if (tiling_.queryIsScaled) {
                 LoadPositions(queryL1,
-                    scaledQueryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
-                        + firstHead * tiling_.queryStrideN],
-                    queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
-                    rowFractals * kFractal);
+                    scaledQueryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
+                        + work.firstHead * tiling_.queryStrideN],
+                    work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                    tiling_.queryStrideN, rowFractals * kFractal);
             } else {
                 LoadPositions(queryL1,
-                    queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
-                        + firstHead * tiling_.queryStrideN],
-                    queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
-                    rowFractals * kFractal);
+                    queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
+                        + work.firstHead * tiling_.queryStrideN],
+                    work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                    tiling_.queryStrideN, rowFractals * kFractal);
             }
         }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t batch, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t newKeyStart,
+    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t newKeyStart,
         int64_t keyPosition, int64_t tile, int64_t slot)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
-            batch * tiling_.cacheKStrideB + kvHead * tiling_.cacheKStrideK
+            work.batch * tiling_.cacheKStrideB + work.kvHead * tiling_.cacheKStrideK
                 + firstKey * tiling_.cacheKStrideT;
         const int64_t newKeyTile =
-            kvHead * tiling_.keyStrideK + (newKeyStart + firstKey) * tiling_.keyStrideU;
+            work.kvHead * tiling_.keyStrideK + (newKeyStart + firstKey) * tiling_.keyStrideU;
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -416,23 +403,12 @@ private:
                             RoundUp(cols, kFractal));
                     }
                     if (cols > cachedRows) {
-                        if (tiling_.keyStrideU <= 65535) {
-                            PipeBarrier<PIPE_MTE2>();
-                            LoadNz(keyL1[cachedRows * kFractal],
-                                keyGm_[newKeyTile
-                                    + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
-                                cols - cachedRows, tiling_.headDim, tiling_.keyStrideU,
-                                RoundUp(cols, kFractal));
-                        } else {
-                            PipeBarrier<PIPE_MTE2>();
-                            for (int64_t row = 0; row < cols - cachedRows; ++row) {
-                                LoadNz(keyL1[(cachedRows + row) * kFractal],
-                                    keyGm_[newKeyTile
-                                        + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU
-                                        + row * tiling_.keyStrideU],
-                                    1, tiling_.headDim, tiling_.headDim, RoundUp(cols, kFractal));
-                            }
-                        }
+                        PipeBarrier<PIPE_MTE2>();
+                        LoadNzOfAnyPitch(keyL1[cachedRows * kFractal],
+                            keyGm_[newKeyTile
+                                + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
+                            cols - cachedRows, tiling_.headDim, tiling_.keyStrideU,
+                            RoundUp(cols, kFractal));
                     }
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
@@ -452,7 +428,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -463,22 +439,21 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t batch, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t newValueStart,
-        int64_t valuePosition, int64_t tile, int64_t slot)
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals,
+        int64_t newValueStart, int64_t valuePosition, int64_t tile, int64_t slot)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
-            batch * tiling_.cacheVStrideB + kvHead * tiling_.cacheVStrideK
+            work.batch * tiling_.cacheVStrideB + work.kvHead * tiling_.cacheVStrideK
                 + firstKey * tiling_.cacheVStrideT;
         const int64_t newValueTile =
-            kvHead * tiling_.valueStrideK + (newValueStart + firstKey) * tiling_.valueStrideU;
+            work.kvHead * tiling_.valueStrideK + (newValueStart + firstKey) * tiling_.valueStrideU;
         CrossCoreWaitFlag(kProbRingReady);
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -496,24 +471,12 @@ private:
                             RoundUp(depth, kFractal));
                     }
                     if (depth > cachedRows) {
-                        if (tiling_.valueStrideU <= 65535) {
-                            PipeBarrier<PIPE_MTE2>();
-                            LoadNz(valueL1[cachedRows * kFractal],
-                                valueGm_[newValueTile
-                                    + (k0 - valuePosition + cachedRows) * tiling_.valueStrideU],
-                                depth - cachedRows, tiling_.valueDim, tiling_.valueStrideU,
-                                RoundUp(depth, kFractal));
-                        } else {
-                            PipeBarrier<PIPE_MTE2>();
-                            for (int64_t row = 0; row < depth - cachedRows; ++row) {
-                                LoadNz(valueL1[(cachedRows + row) * kFractal],
-                                    valueGm_[newValueTile
-                                        + (k0 - valuePosition + cachedRows) * tiling_.valueStrideU
-                                        + row * tiling_.valueStrideU],
-                                    1, tiling_.valueDim, tiling_.valueDim,
-                                    RoundUp(depth, kFractal));
-                            }
-                        }
+                        PipeBarrier<PIPE_MTE2>();
+                        LoadNzOfAnyPitch(valueL1[cachedRows * kFractal],
+                            valueGm_[newValueTile
+                                + (k0 - valuePosition + cachedRows) * tiling_.valueStrideU],
+                            depth - cachedRows, tiling_.valueDim, tiling_.valueStrideU,
+                            RoundUp(depth, kFractal));
                     }
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
@@ -550,7 +513,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
-                    taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
+                    work.taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -565,10 +528,10 @@ private:
     __aicore__ inline void ScaleQuery()
     {
         if (tiling_.queryIsScaled) {
-            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * 4096;
+            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * kScaledAtOnce;
                  firstElement < tiling_.queryElements;
-                 firstElement += blockCount_ * 8192) {
-                const int64_t elements = MinOf(4096, tiling_.queryElements - firstElement);
+                 firstElement += blockCount_ * (2 * kScaledAtOnce)) {
+                const int64_t elements = MinOf(kScaledAtOnce, tiling_.queryElements - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
                 LoadRow(queryPart_, queryGm_[firstElement], elements);
                 SetAndWaitFlag<HardEvent::MTE2_V>(kQueryPartReady);
@@ -733,11 +696,11 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t firstQuery, int64_t firstHead,
-        int64_t heads, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = heads == 1 ? rowBegin + rows : heads;
+        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -762,12 +725,12 @@ private:
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
                         MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    StoreRows(outputGm_[(work.firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
                         result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                        heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
+                        work.heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
                         kPaddedValueSize);
                 }
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
@@ -790,18 +753,19 @@ private:
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
                         MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                     const int64_t partialRow =
-                        split * tiling_.rowTotal
-                            + (firstToken + queryIndex) * tiling_.queryHeads + head;
+                        work.split * tiling_.rowTotal
+                            + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
                     StoreRows(partialMaxGm_[partialRow * 8], leavingMax_[row * 8], runRows, 8,
-                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
                     StoreRows(partialSumGm_[partialRow * 8], leavingSum_[row * 8], runRows, 8,
-                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
                     StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
                         leavingOut_[row * kPaddedValueSize], runRows, kPaddedValueSize,
-                        (heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize, kPaddedValueSize);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize,
+                        kPaddedValueSize);
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
             }
@@ -818,7 +782,6 @@ private:
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t head = r0;
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t firstToken = unit / stepsPerToken;
             const int64_t queryIndex = 0;
@@ -868,7 +831,7 @@ private:
             Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
             StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                + head * tiling_.outputStrideN],
+                + r0 * tiling_.outputStrideN],
                 result_, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
@@ -881,7 +844,6 @@ private:
             const int64_t newKeyStart = RowsBefore(batch);
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
-            const int64_t newValueStart = newKeyStart;
             const int64_t newRows =
                 MaxOf(0,
                     MinOf(batchStatusGm_.GetValue(batch) == 0 ? 0 : tokenOffsetOfBatch,
@@ -907,7 +869,7 @@ private:
                     WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
                     LoadRows(newValue_,
                         valueGm_[kvHead * tiling_.valueStrideK
-                            + (newValueStart + newRow) * tiling_.valueStrideU],
+                            + (newKeyStart + newRow) * tiling_.valueStrideU],
                         chunk, tiling_.valueDim, tiling_.valueStrideK, kPaddedValueSize);
                     SetAndWaitFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
                     StoreRows(cacheVGm_[batch * tiling_.cacheVStrideB
@@ -933,13 +895,13 @@ private:
     int64_t stepsBegun_ = 0;
     int64_t itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, tiles, item, firstTile, keyEnd, batch, kvHead, newValueStart, slot,
-            taskRows, rowFractals, valuePosition;
+        Item work;
+        int64_t tile, item, newValueStart, slot, rowFractals, valuePosition;
     };
     CubeStep cubeSteps_[kRing];
     struct VectorStep {
-        int64_t tile, rows, tiles, item, slot, rowBegin, steps, heads, itemSlot, firstHead,
-            firstQuery, firstToken, split;
+        Item work;
+        int64_t tile, rows, item, slot, rowBegin, itemSlot;
     };
     VectorStep vectorSteps_[kRing];
 

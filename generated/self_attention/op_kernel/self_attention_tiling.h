@@ -79,9 +79,9 @@ struct SelfAttentionTiling {
     int64_t keyCapacity;  // keys of a row, at most
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t queryElements;  // elements of query
     int64_t queryIsScaled;  // whether queries are scaled first
     float qScale;  // qScale
-    int64_t queryElements;  // elements of query
     int64_t batchRows;  // batch rows
     int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits

@@ -72,10 +72,8 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.seqLenLayout = NumberOf(sizes.seqLen_layout, {"batch", "2 batch"});
     problem.maskCols = sizes.maskCols;
     problem.kernelType = call.kernelType;
-    problem.calcType = call.calcType;
     problem.clampMin = static_cast<float>(call.clampMin);
     problem.clampMax = static_cast<float>(call.clampMax);
-    problem.outputLayout = NumberOf(sizes.query_layout, {"tokens", "merged", "padded", "BNSD"});
     problem.maskRows = sizes.maskRows;
     problem.windowSize = call.windowSize;
     return problem;

@@ -152,27 +152,22 @@ private:
             const Item work = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
-                tiling_.seqLenLayoutIs1 ? KeysBefore(work.batch) : work.firstToken;
-            const int64_t valueStart = keyStart;
+                tiling_.seqLenIs2Batch ? KeysBefore(work.batch) : work.firstToken;
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(item, work.firstQuery, work.firstHead, work.heads, work.queries, rowFractals,
-                work.firstToken, work.tiles);
+            LoadQuery(work, item, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd,
-                    work.kvHead, valueStart, slot, work.taskRows, rowFractals};
+                cubeSteps_[slot] = {work, tile, item, keyStart, slot, rowFractals};
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work.kvHead, work.taskRows, rowFractals, work.keyEnd, work.firstTile,
-                        keyStart, tile, slot);
+                    ScoreTile(work, rowFractals, keyStart, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.kvHead, earlier.taskRows, earlier.rowFractals,
-                            earlier.keyEnd, earlier.firstTile, earlier.valueStart, earlier.tile,
-                            earlier.slot);
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        WeightedTile(earlier.work, earlier.rowFractals, earlier.valueStart,
+                            earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -209,15 +204,12 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, work.tiles, item, slot, rowBegin, work.steps,
-                    work.heads, itemSlot, work.firstHead, work.firstQuery, work.firstToken,
-                    work.split};
+                vectorSteps_[slot] = {work, tile, rows, item, slot, rowBegin, itemSlot};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work.firstHead, work.heads, work.keyEnd, work.firstTile, tile, slot,
-                        itemSlot, rowBegin, rows);
+                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -225,13 +217,11 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.steps - 1) {
-                        WriteRows(earlier.split, earlier.firstQuery, earlier.firstHead,
-                            earlier.heads, earlier.firstToken, earlier.itemSlot, earlier.rowBegin,
-                            earlier.rows);
+                    if (earlier.tile == earlier.work.steps - 1) {
+                        WriteRows(earlier.work, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -285,7 +275,7 @@ private:
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
         found.keyEnd =
-            MinOf(tiling_.seqLenLayoutIs1
+            MinOf(tiling_.seqLenIs2Batch
                 ? seqLenGm_.GetValue(tiling_.batchScalar + found.batch)
                 : seqLenOfBatch,
                 tiling_.keyCapacity);
@@ -326,28 +316,27 @@ private:
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t item, int64_t firstQuery, int64_t firstHead,
-        int64_t heads, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t item, int64_t rowFractals)
     {
         auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0 && item < tiling_.items) {
+        if (work.tiles > 0 && item < tiling_.items) {
             LoadPositions(queryL1,
-                queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
-                    + firstHead * tiling_.queryStrideN],
-                queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
-                rowFractals * kFractal);
+                queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
+                    + work.firstHead * tiling_.queryStrideN],
+                work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                tiling_.queryStrideN, rowFractals * kFractal);
         }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t keyStart, int64_t tile, int64_t slot)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
+        int64_t tile, int64_t slot)
     {
         auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
-            kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
+            work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         {
             auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -381,7 +370,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -392,18 +381,18 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals,
-        int64_t keyEnd, int64_t firstTile, int64_t valueStart, int64_t tile, int64_t slot)
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t valueStart,
+        int64_t tile, int64_t slot)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
-            kvHead * tiling_.valueStrideK + (valueStart + firstKey) * tiling_.valueStrideU;
+            work.kvHead * tiling_.valueStrideK + (valueStart + firstKey) * tiling_.valueStrideU;
         CrossCoreWaitFlag(kProbRingReady);
         {
             auto probL1 = View<int8_t>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<int32_t>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -452,7 +441,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
-                    taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
+                    work.taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -474,12 +463,11 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t firstHead, int64_t heads, int64_t keyEnd,
-        int64_t firstTile, int64_t tile, int64_t slot, int64_t itemSlot, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -496,7 +484,7 @@ private:
             // score * qkDescale  (self_attention.py:252)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
-                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                 Muls(score[row * kTileKeys], score[row * kTileKeys],
                     float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
                     RoundUp(keys, 64));
@@ -641,11 +629,11 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t firstQuery, int64_t firstHead,
-        int64_t heads, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = heads == 1 ? rowBegin + rows : heads;
+        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -662,7 +650,7 @@ private:
                 // result = result * a factor of its head  (self_attention.py:561)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                     Muls(accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
                         accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
                         float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
@@ -680,12 +668,12 @@ private:
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
                         MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    StoreRows(outputGm_[(work.firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
                         result[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                        heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
+                        work.heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
                         kPaddedValueSize);
                 }
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -712,18 +700,19 @@ private:
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
                         MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                     const int64_t partialRow =
-                        split * tiling_.rowTotal
-                            + (firstToken + queryIndex) * tiling_.queryHeads + head;
+                        work.split * tiling_.rowTotal
+                            + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
                     StoreRows(partialMaxGm_[partialRow * 8], leavingMax[row * 8], runRows, 8,
-                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
                     StoreRows(partialSumGm_[partialRow * 8], leavingSum[row * 8], runRows, 8,
-                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
                     StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
                         leavingOut[row * kPaddedValueSize], runRows, kPaddedValueSize,
-                        (heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize, kPaddedValueSize);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize,
+                        kPaddedValueSize);
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 leavingMaxSlot_ ^= 1;
@@ -741,7 +730,6 @@ private:
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t head = r0;
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t firstToken = unit / stepsPerToken;
             const int64_t queryIndex = 0;
@@ -794,7 +782,7 @@ private:
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = r0 + row;
                 Muls(accumulator_[row * kPaddedValueSize], accumulator_[row * kPaddedValueSize],
-                    float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
+                    float(vpvDescaleGm_.GetValue(r0 * tiling_.vpvDescaleStrideN)),
                     kPaddedValueSize);
             }
             auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
@@ -803,7 +791,7 @@ private:
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                + head * tiling_.outputStrideN],
+                + r0 * tiling_.outputStrideN],
                 result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
@@ -826,13 +814,13 @@ private:
     int64_t stepsBegun_ = 0;
     int64_t itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, tiles, item, firstTile, keyEnd, kvHead, valueStart, slot, taskRows,
-            rowFractals;
+        Item work;
+        int64_t tile, item, valueStart, slot, rowFractals;
     };
     CubeStep cubeSteps_[kRing];
     struct VectorStep {
-        int64_t tile, rows, tiles, item, slot, rowBegin, steps, heads, itemSlot, firstHead,
-            firstQuery, firstToken, split;
+        Item work;
+        int64_t tile, rows, item, slot, rowBegin, itemSlot;
     };
     VectorStep vectorSteps_[kRing];
 

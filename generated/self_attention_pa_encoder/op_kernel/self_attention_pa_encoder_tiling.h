@@ -76,9 +76,9 @@ struct SelfAttentionPaEncoderTiling {
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
     int64_t headTiles;  // tasks that share the query heads of a key/value head
+    int64_t queriesPerSmallTask;  // query positions of a small task, one band of rows
     int64_t largeTiles;  // large tasks that share the query positions of a batch row
     int64_t queriesPerTask;  // query positions of a task, at most
-    int64_t queriesPerSmallTask;  // query positions of a small task, one band of rows
     int64_t smallPositions;  // first query positions of a batch row, which small tasks have
     int64_t queryTiles;  // tasks that share the query positions of a batch row
     int64_t largeTasks;  // large tasks; all others are small
@@ -100,7 +100,7 @@ struct SelfAttentionPaEncoderTiling {
     int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t qRows;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row, at most
-    int64_t seqLenLayoutIs1;  // seqLenLayout == 1
+    int64_t seqLenIs2Batch;  // seqLenLayout == 1
     int64_t batchScalar;  // batch
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
@@ -118,8 +118,8 @@ struct SelfAttentionPaEncoderTiling {
     int64_t maskStrideB;  // elements between neighbours of mask along B; 0: all have the same
     int64_t maskStrideN;  // elements between neighbours of mask along N; 0: all have the same
     int64_t maskStrideQ;  // elements between neighbours of mask along Q; 0: all have the same
-    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
-    // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
+    // -3e+38 if kernelType == 1 and (maskType == 1 or maskType == 3 or maskType == 7 or maskType ==
+    // 8) else 1.0
     float factorMultiply;
     int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
     int64_t slopesStrideN;  // elements between neighbours of slopes along N

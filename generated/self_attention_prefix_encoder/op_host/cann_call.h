@@ -178,10 +178,21 @@ inline void InferUpdated(gert::InferDataTypeContext *context, size_t input, size
     }
 }
 
-// Says what is wrong with a call, and refuses it.
-inline ge::graphStatus Refuse(const Status &status)
+// Writes a message as CANN's operators do: its level, the node and its type, then the message.
+template <typename Context>
+void Log(const Context *context, const char *level, const std::string &message)
 {
-    std::fprintf(stderr, "%s: %s\n", status.error.c_str(), status.message.c_str());
+    const char *name = context->GetNodeName();
+    const char *type = context->GetNodeType();
+    std::fprintf(stderr, "[%s] OP(%s, %s): %s\n", level, name == nullptr ? "" : name,
+                 type == nullptr ? "" : type, message.c_str());
+}
+
+// Says what is wrong with a call, and refuses it.
+template <typename Context>
+ge::graphStatus Refuse(const Context *context, const Status &status)
+{
+    Log(context, "ERROR", status.error + ": " + status.message);
     return ge::GRAPH_FAILED;
 }
 

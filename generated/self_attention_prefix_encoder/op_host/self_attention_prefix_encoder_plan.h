@@ -45,10 +45,10 @@ struct MaskType {
 };
 }  // namespace values
 
-// the query positions of the busiest core with large tasks, in ninths
-constexpr int64_t kNinths = 9;
-// ninths from which tasks of one band are not worth reading keys more often
-constexpr int64_t kNinthsWithBands = 8;
+// query positions of the busiest core with large tasks, in ninths
+constexpr int64_t kPositionsWithLargeTasks = 9;
+// ninths below which small tasks, which read keys more often, are worth it
+constexpr int64_t kPositionsWithSmallTasks = 8;
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
 constexpr int64_t kL2BytesOfKeys = 100663296;  // bytes of L2 for keys and values
 // lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
@@ -59,24 +59,24 @@ constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to
 // The inputs of a launch's plan.
 struct Problem {
     int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
-    int64_t headSize = 0;  // head size, headSize
-    int64_t maskGiven = 0;  // whether mask is passed
-    int64_t slopesGiven = 0;  // whether slopes is passed
-    int64_t maskType = 0;  // maskType
-    int64_t clampType = 0;  // clampType
-    // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7:
+    int64_t headSize = 0;  // head size of queries and keys
+    int64_t maskGiven = 0;  // 1 if mask is passed
+    int64_t slopesGiven = 0;  // 1 if slopes is passed
+    int64_t maskType = 0;  // parameter maskType
+    int64_t clampType = 0;  // parameter clampType, of scores, before the mask
+    // layout of mask; 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7:
     // 512
     int64_t maskLayout = 0;
-    int64_t kvHeads = 0;  // size kvHeads of the contract
+    int64_t kvHeads = 0;  // key/value heads
     int64_t headNum = 0;  // parameter headNum
-    int64_t batch = 0;  // size batch of the contract
+    int64_t batch = 0;  // batch rows
     int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
     int64_t cores = 0;  // cube cores of the device
-    int64_t maxBlockNum = 0;  // size maxBlockNum of the contract
-    int64_t blockSize = 0;  // size blockSize of the contract
-    int64_t nTokens = 0;  // size nTokens of the contract
-    float qkScale = 0;  // parameter qkScale
-    int64_t maskRows = 0;  // size maskRows of the contract
+    int64_t maxBlockNum = 0;  // columns of a block table
+    int64_t blockSize = 0;  // rows of a cache block
+    int64_t nTokens = 0;  // packed query tokens of all batch rows
+    float qkScale = 0;  // parameter qkScale, on the scores
+    int64_t maskRows = 0;  // size of dimension 0 of mask in the layout square
 };
 
 // A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
@@ -96,12 +96,8 @@ inline SelfAttentionPrefixEncoderTiling OneBlock()
     return tiling;
 }
 
-// The differences between the launches of kernels. A form selects one of several expressions of a
-// field.
+// What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
-    // of allRounds, allOfCore, wholeTiles, wholeRounds, wholeOfCore, noRounds, noOfCore,
-    // queriesPerTask, smallPositions, queryTiles
-    int32_t allRoundsForm;
     int64_t maxRows;  // query rows of one task, at most
     int64_t rowsPerBand;  // query rows of a band of a task's rows
     int64_t tileKeys;  // keys of one score tile
@@ -109,110 +105,18 @@ struct Kernel {
     int64_t ring;  // workspace slots between cube and vector cores
 };
 
-// The tiling data of a launch; a kernel reads the fields that it needs.
-inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kernel &kernel)
+// Cuts the rows into tasks and their keys into splits; the blocks that share them.
+inline void PartitionWork(const Problem &problem, const Kernel &kernel,
+    SelfAttentionPrefixEncoderTiling &tiling)
 {
     using attndsl::MinOf;
     using attndsl::MaxOf;
     using attndsl::CeilDiv;
     using attndsl::RoundUp;
-    SelfAttentionPrefixEncoderTiling tiling{};
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    // tasks of all heads at the same positions
-    const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
-    // large tasks of a batch row, if none is small
-    const int64_t allTiles =
-        CeilDiv(problem.maxOfSeqLen, MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1)));
-    int64_t allRounds = 0;  // rounds of them
-    if (kernel.allRoundsForm == 0) {
-        allRounds = CeilDiv(tasksAbreast * allTiles, problem.cores);
-    }
-    // small tasks behind the last round of them
-    const int64_t allLeft =
-        MaxOf(0,
-            tasksAbreast * CeilDiv(MaxOf(0, problem.maxOfSeqLen
-                - allTiles * MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))),
-                MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1)))
-                - (allRounds * problem.cores - tasksAbreast * allTiles));
-    int64_t allOfCore = 0;  // query positions of the busiest core with them
-    int64_t wholeTiles = 0;  // large tasks of a batch row, if they fill whole rounds
-    int64_t wholeRounds = 0;  // rounds of them
-    if (kernel.allRoundsForm == 0) {
-        allOfCore =
-            allRounds * MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))
-                + CeilDiv(allLeft, problem.cores) * MaxOf(1,
-                    kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
-        wholeTiles =
-            MinOf(problem.maxOfSeqLen / MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1)),
-                tasksAbreast
-                    * (problem.maxOfSeqLen
-                        / MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1)))
-                    / problem.cores * problem.cores / MaxOf(tasksAbreast,
-                    1));
-        wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
-    }
-    // small tasks behind the last round of them
-    const int64_t wholeLeft =
-        MaxOf(0,
-            tasksAbreast * CeilDiv(MaxOf(0, problem.maxOfSeqLen
-                - wholeTiles * MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))),
-                MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1)))
-                - (wholeRounds * problem.cores - tasksAbreast * wholeTiles));
-    int64_t wholeOfCore = 0;  // query positions of the busiest core with them
-    if (kernel.allRoundsForm == 0) {
-        wholeOfCore =
-            wholeRounds * MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))
-                + CeilDiv(wholeLeft, problem.cores) * MaxOf(1,
-                    kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
-    }
-    const int64_t noTiles = 0;  // large tasks of a batch row, if all are small
-    int64_t noRounds = 0;  // rounds of them
-    if (kernel.allRoundsForm == 0) {
-        noRounds = CeilDiv(tasksAbreast * noTiles, problem.cores);
-    }
-    // small tasks behind the last round of them
-    const int64_t noLeft =
-        MaxOf(0,
-            tasksAbreast * CeilDiv(MaxOf(0, problem.maxOfSeqLen
-                - noTiles * MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))),
-                MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1)))
-                - (noRounds * problem.cores - tasksAbreast * noTiles));
-    int64_t noOfCore = 0;  // query positions of the busiest core with them
-    if (kernel.allRoundsForm == 0) {
-        noOfCore =
-            noRounds * MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))
-                + CeilDiv(noLeft, problem.cores) * MaxOf(1,
-                    kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
-    }
-    tiling.largeTiles =
-        (tasksAbreast * allTiles < problem.cores
-            || noOfCore * kNinths < MinOf(wholeOfCore, allOfCore) * kNinthsWithBands)
-            ? 0
-            : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
-    if (kernel.allRoundsForm == 0) {
-        tiling.queriesPerTask =
-            tiling.largeTiles > 0
-                ? MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))
-                : MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
-    } else if (kernel.allRoundsForm == 1) {
-        tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
-    }
-    tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
-    if (kernel.allRoundsForm == 0) {
-        tiling.smallPositions =
-            RoundUp(MaxOf(0, problem.maxOfSeqLen
-                - tiling.largeTiles * MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1))),
-                tiling.queriesPerSmallTask);
-        tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
-    } else if (kernel.allRoundsForm == 1) {
-        tiling.queryTiles = CeilDiv(problem.maxOfSeqLen, tiling.queriesPerTask);
-    }
-    tiling.largeTasks = problem.batch * (tiling.kvHeads * tiling.headTiles) * tiling.largeTiles;
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     // bytes of a head's keys and values
     const int64_t bytesOfHead =
         problem.maxBlockNum * problem.blockSize * ((problem.headSize
@@ -224,18 +128,71 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kerne
     tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.maxBlockNum * problem.blockSize, kernel.tileKeys);
+    tiling.rowTotal = problem.nTokens * problem.headNum;
+    if (kernel.rowsPerBand > 0) {
+        tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
+        // query positions of a large task
+        const int64_t queriesPerLargeTask =
+            MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+        // tasks of all heads at the same positions
+        const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
+        // large tasks of a batch row, if all are large
+        const int64_t allTiles = CeilDiv(problem.maxOfSeqLen, queriesPerLargeTask);
+        // query positions of the busiest core with those
+        const int64_t allOfCore =
+            CeilDiv(tasksAbreast * allTiles, problem.cores) * queriesPerLargeTask;
+        // large tasks of a batch row, if they fill whole rounds
+        const int64_t wholeTiles =
+            MinOf(problem.maxOfSeqLen / queriesPerLargeTask,
+                tasksAbreast * (problem.maxOfSeqLen / queriesPerLargeTask) / problem.cores
+                    * problem.cores / MaxOf(tasksAbreast,
+                    1));
+        // rounds of them
+        const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
+        // small tasks after the last round of them
+        const int64_t smallAfterwards =
+            MaxOf(0,
+                tasksAbreast * CeilDiv(MaxOf(0, problem.maxOfSeqLen
+                    - wholeTiles * queriesPerLargeTask),
+                    tiling.queriesPerSmallTask)
+                    - (wholeRounds * problem.cores - tasksAbreast * wholeTiles));
+        // query positions of the busiest core with those
+        const int64_t wholeOfCore =
+            wholeRounds * queriesPerLargeTask
+                + CeilDiv(smallAfterwards, problem.cores) * tiling.queriesPerSmallTask;
+        // query positions of the busiest core, if all tasks are small
+        const int64_t smallOfCore =
+            CeilDiv(tasksAbreast * CeilDiv(problem.maxOfSeqLen, tiling.queriesPerSmallTask),
+                problem.cores) * tiling.queriesPerSmallTask;
+        tiling.largeTiles =
+            (tasksAbreast * allTiles < problem.cores
+                || smallOfCore * kPositionsWithLargeTasks < MinOf(wholeOfCore,
+                    allOfCore) * kPositionsWithSmallTasks)
+                ? 0
+                : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
+        tiling.queriesPerTask =
+            tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
+        tiling.smallPositions =
+            RoundUp(MaxOf(0, problem.maxOfSeqLen - tiling.largeTiles * queriesPerLargeTask),
+                tiling.queriesPerSmallTask);
+        tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
+        tiling.largeTasks = problem.batch * (tiling.kvHeads * tiling.headTiles) * tiling.largeTiles;
+    } else {
+        tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+        tiling.queryTiles = CeilDiv(problem.maxOfSeqLen, tiling.queriesPerTask);
+    }
+    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
+    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles));
     tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
+}
+
+// Elements between neighbours along the axes of tensors, by layout.
+inline void SetStrides(const Problem &problem, SelfAttentionPrefixEncoderTiling &tiling)
+{
     tiling.outputStrideS = problem.headNum * problem.headSize;
     tiling.outputStrideN = problem.headSize;
-    // rows of all key splits, 0 without any
-    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
-    tiling.queryHeads = problem.headNum;
-    tiling.blockSize = problem.blockSize;
     tiling.blockTablesStrideB = problem.maxBlockNum;
     tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSize);
     tiling.keyStrideK = problem.headSize;
@@ -243,20 +200,39 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kerne
     tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSize);
     tiling.valueStrideK = problem.headSize;
     tiling.valueStrideR = problem.kvHeads * problem.headSize;
-    tiling.maxOfSeqLen = problem.maxOfSeqLen;
-    tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
     tiling.queryStrideS = problem.headNum * problem.headSize;
     tiling.queryStrideN = problem.headSize;
+    tiling.slopesStrideN = 1;
+}
+
+// Sizes and settings as kernels read them.
+inline void SetScalars(const Problem &problem, SelfAttentionPrefixEncoderTiling &tiling)
+{
+    tiling.qkScale = problem.qkScale;
+    tiling.headDim = problem.headSize;
+    tiling.queryHeads = problem.headNum;
+    tiling.blockSize = problem.blockSize;
+    tiling.maxOfSeqLen = problem.maxOfSeqLen;
+    tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
+    tiling.maskPitch0 = problem.maskRows * 128;
+}
+
+// Puts the tensors of the workspace one after the other, in bytes.
+inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionPrefixEncoderTiling &tiling)
+{
+    using attndsl::RoundUp;
+    // rows of all key splits, 0 without any
+    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
     tiling.partialMaxOffset = 0;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset
-            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset
-            + RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingOffset =
-        tiling.partialOutOffset
-            + RoundUp(partialRows * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
+    // bytes of the row maxima of key splits
+    const int64_t partialMaxBytes =
+        RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
+    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
+    // bytes of the weighted sums of key splits
+    const int64_t partialOutBytes =
+        RoundUp(partialRows * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
@@ -269,23 +245,33 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kerne
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.maskPitch0 = problem.maskRows * 128;
-    tiling.slopesStrideN = 1;
+}
+
+// Whether blocks wait for each other: all start at once, or none.
+inline bool BlocksWait([[maybe_unused]] const Problem &problem,
+    [[maybe_unused]] const Kernel &kernel, const SelfAttentionPrefixEncoderTiling &tiling)
+{
+    return tiling.splits > 1;
+}
+
+// The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
+inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kernel &kernel)
+{
+    SelfAttentionPrefixEncoderTiling tiling{};
+    PartitionWork(problem, kernel, tiling);
+    SetStrides(problem, tiling);
+    SetScalars(problem, tiling);
+    PlaceWorkspace(kernel, tiling);
     return tiling;
 }
 
-// A launch of the kernel with this tiling key. `waits`: its blocks wait for each other.
-inline Plan PlanOf(SelfAttentionPrefixEncoderTilingKey key,
-    const SelfAttentionPrefixEncoderTiling &tiling, bool waits)
-{
-    Plan plan{static_cast<uint64_t>(key), waits ? kBatchMode : 0, tiling};
-    plan.tiling.key = plan.key;
-    return plan;
-}
+// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+struct Choice {
+    SelfAttentionPrefixEncoderTilingKey key;
+    Kernel kernel;
+};
 
-// Selects the kernel for a problem and plans its launch. `empty`: there is nothing to compute; one
-// block starts and ends.
-inline Plan PlanLaunch(const Problem &problem, bool empty = false)
+inline Choice SelectKernel(const Problem &problem)
 {
     using Key = SelfAttentionPrefixEncoderTilingKey;
     // All kernels ask for this.
@@ -293,21 +279,19 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         || problem.queryDtype == values::QueryDtype::kBfloat16) &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.clampType == values::ClampType::kUndefined)) {
-        return Plan{};
+        return Choice{};
     }
     // self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK: float16 or bfloat16
     if ((problem.maskType == values::MaskType::kNormCompress
         || problem.maskType == values::MaskType::kCausalMask)) {
         namespace schedule = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
-        constexpr Kernel kernel{
-            0, schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-            schedule::kPaddedHeadSize, schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128MaskTypeCAUSALMASK
                 : Key::kBfloat16D128MaskTypeCAUSALMASK;
-        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
+                schedule::kPaddedHeadSize, schedule::kRing}};
     }
     // self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS: float16 or
     // bfloat16
@@ -316,47 +300,57 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType != values::MaskType::kNormCompress) {
         namespace schedule =
             self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
-        constexpr Kernel kernel{
-            1, schedule::kMaxRows, 1, schedule::kTileKeys, schedule::kPaddedHeadSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS
                 : Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS;
-        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
+                schedule::kRing}};
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
     if (problem.slopesGiven != 0 &&
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
-        constexpr Kernel kernel{
-            1, schedule::kMaxRows, 1, schedule::kTileKeys, schedule::kPaddedHeadSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS
                 : Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS;
-        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
+                schedule::kRing}};
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or bfloat16
     if (problem.slopesGiven != 0 &&
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
-        constexpr Kernel kernel{
-            1, schedule::kMaxRows, 1, schedule::kTileKeys, schedule::kPaddedHeadSize,
-            schedule::kRing};
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT
                 : Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT;
-        const SelfAttentionPrefixEncoderTiling tiling = empty ? OneBlock() : Tile(problem, kernel);
-        return PlanOf(key, tiling, tiling.splits > 1);
+        return Choice{key,
+            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
+                schedule::kRing}};
     }
-    return Plan{};
+    return Choice{};
+}
+
+// The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
+{
+    const Choice choice = SelectKernel(problem);
+    Plan plan{};
+    plan.key = static_cast<uint64_t>(choice.key);
+    if (plan.key == 0) {
+        return plan;
+    }
+    SelfAttentionPrefixEncoderTiling &tiling = plan.tiling;
+    tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
+    tiling.key = plan.key;
+    plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    return plan;
 }
 
 }  // namespace self_attention_prefix_encoder_host

@@ -154,24 +154,19 @@ private:
             const Item work = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(item, work.firstQuery, work.firstHead, work.heads, work.queries, rowFractals,
-                work.firstToken, work.tiles);
+            LoadQuery(work, item, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {tile, work.tiles, item, work.firstTile, work.keyEnd, slot,
-                    work.taskRows, rowFractals, work.batch, work.kvHead};
+                cubeSteps_[slot] = {work, tile, item, slot, rowFractals};
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work.kvHead, work.batch, work.taskRows, rowFractals, work.keyEnd,
-                        work.firstTile, tile, slot);
+                    ScoreTile(work, rowFractals, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
                         cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.kvHead, earlier.batch, earlier.taskRows,
-                            earlier.rowFractals, earlier.keyEnd, earlier.firstTile, earlier.tile,
-                            earlier.slot);
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        WeightedTile(earlier.work, earlier.rowFractals, earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -210,16 +205,12 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, work.tiles, item, slot, rowBegin, work.steps,
-                    work.heads, itemSlot, work.firstHead, work.firstQuery, work.firstToken,
-                    work.split};
+                vectorSteps_[slot] = {work, tile, rows, item, slot, rowBegin, itemSlot};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work.firstQuery, work.firstHead, work.heads, work.seqLenOfBatch,
-                        work.kvSeqLenOfBatch, work.keyEnd, work.firstTile, tile, slot, itemSlot,
-                        rowBegin, rows);
+                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -227,13 +218,11 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.items) {
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.steps - 1) {
-                        WriteRows(earlier.split, earlier.firstQuery, earlier.firstHead,
-                            earlier.heads, earlier.firstToken, earlier.itemSlot, earlier.rowBegin,
-                            earlier.rows);
+                    if (earlier.tile == earlier.work.steps - 1) {
+                        WriteRows(earlier.work, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -334,26 +323,25 @@ private:
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t item, int64_t firstQuery, int64_t firstHead,
-        int64_t heads, int64_t queries, int64_t rowFractals, int64_t firstToken, int64_t tiles)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t item, int64_t rowFractals)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0 && item < tiling_.items) {
+        if (work.tiles > 0 && item < tiling_.items) {
             LoadPositions(queryL1,
-                queryGm_[(firstToken + firstQuery) * tiling_.queryStrideS
-                    + firstHead * tiling_.queryStrideN],
-                queries, heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
-                rowFractals * kFractal);
+                queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
+                    + work.firstHead * tiling_.queryStrideN],
+                work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                tiling_.queryStrideN, rowFractals * kFractal);
         }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t batch, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
+        int64_t slot)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -375,8 +363,8 @@ private:
                             MinOf(page * tiling_.blockSize + tiling_.blockSize, firstRow + cols);
                         const int64_t pageOffset =
                             blockTablesGm_.GetValue(
-                                batch * tiling_.blockTablesStrideB + page) * tiling_.keyStrideP
-                                + kvHead * tiling_.keyStrideK
+                                work.batch * tiling_.blockTablesStrideB + page) * tiling_.keyStrideP
+                                + work.kvHead * tiling_.keyStrideK
                                 + (pageBegin - page * tiling_.blockSize) * tiling_.keyStrideR;
                         LoadNzOfAnyPitch(keyL1[(pageBegin - firstRow) * kFractal],
                             keyGm_[pageOffset], pageEnd - pageBegin, tiling_.headDim,
@@ -400,7 +388,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -411,16 +399,16 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t batch, int64_t taskRows,
-        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t slot)
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t tile,
+        int64_t slot)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kProbRingReady);
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], taskRows, keys,
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -438,9 +426,9 @@ private:
                         const int64_t pageEnd =
                             MinOf(page * tiling_.blockSize + tiling_.blockSize, firstRow + depth);
                         const int64_t pageOffset =
-                            blockTablesGm_.GetValue(
-                                batch * tiling_.blockTablesStrideB + page) * tiling_.valueStrideP
-                                + kvHead * tiling_.valueStrideK
+                            blockTablesGm_.GetValue(work.batch * tiling_.blockTablesStrideB
+                                + page) * tiling_.valueStrideP
+                                + work.kvHead * tiling_.valueStrideK
                                 + (pageBegin - page * tiling_.blockSize) * tiling_.valueStrideR;
                         LoadNzOfAnyPitch(valueL1[(pageBegin - firstRow) * kFractal],
                             valueGm_[pageOffset], pageEnd - pageBegin, tiling_.headDim,
@@ -481,7 +469,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
-                    taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
+                    work.taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -503,12 +491,11 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t firstQuery, int64_t firstHead, int64_t heads,
-        int64_t seqLenOfBatch, int64_t kvSeqLenOfBatch, int64_t keyEnd, int64_t firstTile,
-        int64_t tile, int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -518,8 +505,8 @@ private:
             LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             for (int64_t row = 0; row < chunk; ++row) {
-                const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                 for (int64_t segment = firstKey / 128;
                      segment < CeilDiv(firstKey + keys, 128);
                      ++segment) {
@@ -527,7 +514,7 @@ private:
                     const int64_t segmentEnd = MinOf(segment * 128 + 128, firstKey + keys);
                     LoadRow(maskRows[row * kTileKeys + segmentBegin - firstKey],
                         maskGm_[head * tiling_.maskPitch0
-                            + MaxOf(kvSeqLenOfBatch - seqLenOfBatch + queryIndex
+                            + MaxOf(work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex
                                 - segmentBegin / 128 * 128,
                                 0) * 128
                             + segmentBegin % 128],
@@ -544,16 +531,17 @@ private:
             PipeBarrier<PIPE_V>();
             Add(score, score, maskWide_, span);
             // score = -inf where the query does not see the key  (self_attention.py:182)
-            if (kvSeqLenOfBatch - seqLenOfBatch + firstQuery + (rowBegin + r0) / heads
-                + 1 < firstKey + keys) {
+            if (work.kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
+                + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                     {
                         const int64_t fillBegin =
                             MinOf(keys,
                                 MaxOf(0,
-                                    kvSeqLenOfBatch - seqLenOfBatch + queryIndex + 1 - firstKey));
+                                    work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
+                                        - firstKey));
                         const int64_t fillEnd = keys;
                         int64_t fillLane = fillBegin;
                         if (fillLane % 64 != 0 && fillLane < fillEnd) {
@@ -683,11 +671,11 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t firstQuery, int64_t firstHead,
-        int64_t heads, int64_t firstToken, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = heads == 1 ? rowBegin + rows : heads;
+        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -713,12 +701,12 @@ private:
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
                         MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    StoreRows(outputGm_[(work.firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
                         result[row * kPaddedHeadSize], runRows, tiling_.headDim,
-                        heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
+                        work.heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
                         kPaddedHeadSize);
                 }
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -745,18 +733,19 @@ private:
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
                         MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                     const int64_t partialRow =
-                        split * tiling_.rowTotal
-                            + (firstToken + queryIndex) * tiling_.queryHeads + head;
+                        work.split * tiling_.rowTotal
+                            + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
                     StoreRows(partialMaxGm_[partialRow * 8], leavingMax[row * 8], runRows, 8,
-                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
                     StoreRows(partialSumGm_[partialRow * 8], leavingSum[row * 8], runRows, 8,
-                        (heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
                     StoreRows(partialOutGm_[partialRow * kPaddedHeadSize],
                         leavingOut[row * kPaddedHeadSize], runRows, kPaddedHeadSize,
-                        (heads == 1 ? tiling_.queryHeads : 1) * kPaddedHeadSize, kPaddedHeadSize);
+                        (work.heads == 1 ? tiling_.queryHeads : 1) * kPaddedHeadSize,
+                        kPaddedHeadSize);
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 leavingMaxSlot_ ^= 1;
@@ -774,7 +763,6 @@ private:
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t head = r0;
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t firstToken = unit / stepsPerToken;
             const int64_t queryIndex = 0;
@@ -833,7 +821,7 @@ private:
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                + head * tiling_.outputStrideN],
+                + r0 * tiling_.outputStrideN],
                 result, chunk, tiling_.headDim, tiling_.outputStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
@@ -854,12 +842,13 @@ private:
     int64_t stepsBegun_ = 0;
     int64_t itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, tiles, item, firstTile, keyEnd, slot, taskRows, rowFractals, batch, kvHead;
+        Item work;
+        int64_t tile, item, slot, rowFractals;
     };
     CubeStep cubeSteps_[kRing];
     struct VectorStep {
-        int64_t tile, rows, tiles, item, slot, rowBegin, steps, heads, itemSlot, firstHead,
-            firstQuery, firstToken, split;
+        Item work;
+        int64_t tile, rows, item, slot, rowBegin, itemSlot;
     };
     VectorStep vectorSteps_[kRing];
 

@@ -23,9 +23,9 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
     int64_t headTiles;  // tasks that share the query heads of a key/value head
+    int64_t queriesPerSmallTask;  // query positions of a small task, one band of rows
     int64_t largeTiles;  // large tasks that share the query positions of a batch row
     int64_t queriesPerTask;  // query positions of a task, at most
-    int64_t queriesPerSmallTask;  // query positions of a small task, one band of rows
     int64_t smallPositions;  // first query positions of a batch row, which small tasks have
     int64_t queryTiles;  // tasks that share the query positions of a batch row
     int64_t largeTasks;  // large tasks; all others are small

@@ -39,8 +39,7 @@ void complain(const char* rule, const SourceLine& at, const std::string& message
 void complain(const char* rule, const SourceLine& at, const char* message);
 
 LaneShape count_shape(int64_t n, uint32_t per, const char* what, const SourceLine& at);
-// The mask register decides: lanes of a repeat, or in counter mode the number of elements.
-LaneShape register_shape(uint32_t repeats, uint32_t per);
+using attnemu::register_shape;
 // Sets the mask register first.
 LaneShape masked_shape(uint64_t mask, uint32_t repeats, uint32_t per, const char* what, const SourceLine& at);
 LaneShape masked_shape(const uint64_t* mask, uint32_t repeats, uint32_t per, const char* what, const SourceLine& at);

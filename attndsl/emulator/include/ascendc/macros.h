@@ -63,43 +63,13 @@ enum KernelMetaType : uint8_t {
   KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0,
   KERNEL_TYPE_MIX_AIC_1_1, KERNEL_TYPE_MIX_AIC_1_2
 };
-
-// A local type carries the name of the kernel it stands in, so that the launcher knows before the first call.
-#define KERNEL_TASK_TYPE_DEFAULT(type)                                      \
-  do {                                                                      \
-    struct AttnemuTask {};                                                  \
-    (void)attnemu::TaskNote<AttnemuTask, static_cast<int>(type), -1>::noted; \
-  } while (0)
-#define KERNEL_TASK_TYPE(key, type)                                                                  \
-  do {                                                                                               \
-    struct AttnemuTask {};                                                                           \
-    (void)attnemu::TaskNote<AttnemuTask, static_cast<int>(type), static_cast<long>(key)>::noted; \
-  } while (0)
+#include "kernel_macros.h"
 
 #ifndef TILING_KEY_VAR
 #define TILING_KEY_VAR (attnemu::tiling_key())
 #endif
 #define TILING_KEY_IS(k) (TILING_KEY_VAR == (k))
 #define TILING_KEY_LIST(a, b) (TILING_KEY_VAR == (a) || TILING_KEY_VAR == (b))
-
-#define REGISTER_TILING_DEFAULT(type) using AttnemuTilingData = type
-#define GET_TILING_DATA_WITH_STRUCT(type, name, address) \
-  type name = *reinterpret_cast<const __gm__ type*>(address)
-#define GET_TILING_DATA(name, address) GET_TILING_DATA_WITH_STRUCT(AttnemuTilingData, name, address)
-#define GET_TILING_DATA_MEMBER(type, member, name, address) \
-  decltype(type::member) name = reinterpret_cast<const __gm__ type*>(address)->member
-
-// Other structures for other keys are registered for the official build; here a kernel names the one it reads.
-#define REGISTER_TILING_FOR_TILINGKEY(expression, type)
-#define REGISTER_NONE_TILING
-#define GET_TILING_DATA_PTR_WITH_STRUCT(type, name, address) auto name = reinterpret_cast<const __gm__ type*>(address)
-#define COPY_TILING_WITH_STRUCT(type, from, name) \
-  type attnemu_copy_##name = *reinterpret_cast<const __gm__ type*>(&(from)); \
-  const type* name = &attnemu_copy_##name
-#define COPY_TILING_WITH_ARRAY(type, count, from, name) \
-  struct AttnemuArray_##name { type all[count]; }; \
-  AttnemuArray_##name attnemu_copy_##name = *reinterpret_cast<const AttnemuArray_##name*>(&(from)); \
-  const type(*name)[count] = &attnemu_copy_##name.all
 
 enum pipe_t : uint8_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
 enum event_t : int32_t { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };

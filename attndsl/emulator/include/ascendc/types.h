@@ -8,23 +8,7 @@
 #include "attnemu/numeric.h"
 #include "macros.h"
 #include "constants.h"
-
-// Storage of half; arithmetic goes through float.
-struct half {
-  uint16_t bits;
-  half() = default;
-  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, bool> = true>
-  half(T v) : bits(attnemu::float_to_half(static_cast<float>(v))) {}
-  operator float() const { return attnemu::half_to_float(bits); }
-};
-
-struct bfloat16_t {
-  uint16_t bits;
-  bfloat16_t() = default;
-  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, bool> = true>
-  bfloat16_t(T v) : bits(attnemu::float_to_bfloat(static_cast<float>(v))) {}
-  operator float() const { return attnemu::bfloat_to_float(bits); }
-};
+#include "elements.h"
 
 enum QuantMode_t { NoQuant, F322F16, F322BF16, DEQF16, VDEQF16, REQ8, VREQ8, QF322B8_PRE, VQF322B8_PRE };
 enum class pad_t : uint8_t { PAD_NONE };
@@ -101,18 +85,8 @@ using attnemu::Pipe;
 using attnemu::SourceLine;
 
 template <class T> constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, half>) return DType::F16;
-  else if constexpr (std::is_same_v<T, bfloat16_t>) return DType::BF16;
-  else if constexpr (std::is_same_v<T, float>) return DType::F32;
-  else if constexpr (std::is_same_v<T, int4b_t>) return DType::I4;
-  else if constexpr (std::is_same_v<T, int8_t>) return DType::I8;
-  else if constexpr (std::is_same_v<T, uint8_t> || std::is_same_v<T, bool>) return DType::U8;
-  else if constexpr (std::is_same_v<T, int16_t>) return DType::I16;
-  else if constexpr (std::is_same_v<T, uint16_t>) return DType::U16;
-  else if constexpr (std::is_same_v<T, int32_t>) return DType::I32;
-  else if constexpr (std::is_same_v<T, uint32_t>) return DType::U32;
-  else if constexpr (std::is_signed_v<T>) { static_assert(sizeof(T) == 8, "no such element type"); return DType::I64; }
-  else { static_assert(sizeof(T) == 8, "no such element type"); return DType::U64; }
+  if constexpr (std::is_same_v<T, int4b_t>) return DType::I4;
+  else return attnemu::element_type<T>();
 }
 // Bytes of n elements, and elements of n bytes.
 template <class T> constexpr uint64_t bytes_of(uint64_t n) { return std::is_same_v<T, int4b_t> ? n / 2 : n * sizeof(T); }

@@ -59,6 +59,7 @@ struct Registers {
   bool saturate = false;
   uint64_t reduce_value = 0, reduce_count = 0, reduce_sum = 0;  // bits of the latest extreme, its index, the latest sum
   uint16_t merged[4] = {};
+  uint64_t control = 0;                    // bits of the control register that nothing here reads
   uint64_t gathered = 0;                   // elements that the latest compaction kept
 };
 

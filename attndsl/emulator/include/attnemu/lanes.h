@@ -33,6 +33,9 @@ struct LaneShape {
   static LaneShape masked(const LaneMask& m, uint32_t repeats, uint32_t lanes);
 };
 
+// The mask register decides: lanes of a repeat, or in counter mode the number of elements.
+LaneShape register_shape(uint32_t repeats, uint32_t lanes);
+
 // Bytes of a 32-byte block taken by the lanes of `m` that lie in block `block`.
 uint32_t block_bytes(const LaneMask& m, uint32_t block, uint32_t element_size);
 

@@ -20,5 +20,7 @@ void write_spans(std::FILE* to, const Machine& m, const char* kernel);
 void last_words(const char* why);
 // What is known of a fault at an address, ending in a blank; empty: nothing.
 const char* fault_at(const void* address);
+// Kernels hold on-chip addresses as pointers: a fault at one of them is told as such.
+bool note_bare_addresses();
 
 }  // namespace attnemu

@@ -100,6 +100,8 @@ public:
         return Has(i, entry) ? &inputs[i].tensors[entry] : nullptr;
     }
     const RuntimeAttrs *GetAttrs() const { return &attrs; }
+    const char *GetNodeName() const { return "node"; }
+    const char *GetNodeType() const { return "Type"; }
 
     std::vector<Input> inputs;
     std::vector<AnchorInstanceInfo> results;

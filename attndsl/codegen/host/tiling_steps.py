@@ -1,0 +1,185 @@
+"""The parts of a plan's tiling function as C++ lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from attndsl.codegen.host.kernel_tilings import LAUNCH, Assigned
+from attndsl.codegen.host.problem_words import Words, with_words
+from attndsl.codegen.host.tiling_function import Case, Part, Step
+from attndsl.codegen.names.identifiers import comment
+from attndsl.codegen.text.cxx_expressions import cxx_text
+from attndsl.codegen.text.scalar_helpers import used_helpers
+from attndsl.expr import Compare, Const, Expr, Logic, Named, Select, select
+from attndsl.expr.operators import OPERATORS
+from attndsl.tile.program import TilingField, tiling_field_ref
+
+_FUNCTIONS = {
+    "work": (
+        "PartitionWork",
+        "Cuts the rows into tasks and their keys into splits; the blocks that share them.",
+    ),
+    "strides": ("SetStrides", "Elements between neighbours along the axes of tensors, by layout."),
+    "": ("SetScalars", "Sizes and settings as kernels read them."),
+    LAUNCH: ("BlocksWait", "Whether blocks wait for each other: all start at once, or none."),
+    "workspace": ("PlaceWorkspace", "Puts the tensors of the workspace one after the other, in bytes."),
+}
+"""The name and the meaning of the function of each topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class TilingPart:
+    """A function that computes some fields. ``helpers``: what it calls; ``takes``: its inputs.
+
+    ``launch``: it gives a truth about the launch.
+    """
+
+    name: str
+    meaning: str
+    helpers: tuple[str, ...]
+    takes: tuple[str, ...]
+    lines: tuple[str, ...]
+    launch: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Spelling:
+    """How the names of values are spelled. ``names``: by symbol; ``words``: of numbers that stand for words;
+    ``numbers_of_host``: what is no member of the struct."""
+
+    names: Mapping[str, str]
+    words: Mapping[str, Words]
+    numbers_of_host: Mapping[str, TilingField]
+
+    def text(self, value: Expr) -> str:
+        """A value in C++."""
+        return cxx_text(with_words(value, self.words), self.names)
+
+
+def printed_part(part: Part, spelling: Spelling, suffix: str) -> TilingPart:
+    """The function of a part; ``suffix``: what tells it from those of other kernels."""
+    name, meaning = _FUNCTIONS[part.topic]
+    values = list(_values(part.steps))
+    names = {node.name for value in values for node in value.walk() if hasattr(node, "name")}
+    prefixes = {spelling.names.get(each, "").partition(".")[0] for each in names}
+    takes = tuple(each for each in ("problem", "kernel", "tiling") if each in prefixes)
+    lines = tuple(line for step in part.steps for line in _lines(step, _inner(part.steps, step), spelling))
+    if part.topic == LAUNCH:
+        (name_of_truth,) = {item.name for step in part.steps for case in step.cases for item in case.items}
+        start = f"const bool {name_of_truth} = "
+        lines = (
+            (f"return {lines[0].removeprefix(start)}",)
+            if len(lines) == 1
+            else (*lines, f"return {name_of_truth};")
+        )
+    return TilingPart(f"{name}{suffix}", meaning, used_helpers(values), takes, lines, part.topic == LAUNCH)
+
+
+def _inner(steps: Sequence[Step], step: Step) -> frozenset[str]:
+    """The numbers of the host alone that nothing but their own case of a step needs."""
+    found = set()
+    for case in step.cases:
+        outside = {
+            name
+            for each in steps
+            for other in each.cases
+            if other is not case
+            for item in other.items
+            for name in item.value.symbols()
+        }
+        own = (item for item in case.items if item.host_only)
+        found |= {item.name for item in own if tiling_field_ref(item.name).name not in outside}
+    return frozenset(found)
+
+
+def _values(steps: Iterable[Step]) -> Iterator[Expr]:
+    for step in steps:
+        if step.switch is not None:
+            yield step.switch
+        for case in step.cases:
+            yield from (item.value for item in case.items)
+            if case.when is not None:
+                yield case.when
+
+
+def _lines(step: Step, inner: frozenset[str], spelling: Spelling) -> Iterator[str]:
+    (first, *_) = step.cases
+    if step.switch is None and first.when is None:
+        yield from (_assignment(item, spelling, define=True) for item in first.items)
+        return
+    if (chosen := _choice(step)) is not None:
+        yield _assignment(chosen, spelling, define=True)
+        return
+    own = {item.name for case in step.cases for item in case.items} & spelling.numbers_of_host.keys()
+    for name in sorted(own - inner):
+        number = spelling.numbers_of_host[name]
+        yield f"{_ctype(number)} {name}{{}};  // {comment(number.meaning)}"
+    if step.switch is None:
+        yield from _branches(step.cases, inner, spelling)
+    elif len(step.cases) == 1 and len(first.numbers) == 1:
+        test = Compare("==", step.switch, Const(first.numbers[0]))
+        yield from _branches([Case(first.items, test)], inner, spelling)
+    else:
+        yield from _switch(step, spelling)
+
+
+def _choice(step: Step) -> Assigned | None:
+    """One field of two values, neither of which is a choice itself, as an expression."""
+    if step.switch is not None or len(step.cases) != 2 or step.cases[1].when is not None:
+        return None
+    (test, items), (_, others) = ((case.when, case.items) for case in step.cases)
+    if test is None or len(items) != 1 or len(others) != 1:
+        return None
+    values = (items[0].value, others[0].value)
+    if any(isinstance(node, Select) for value in values for node in value.walk()):
+        return None
+    if isinstance(test, Compare) and values[1].same(Const(True)):  # a truth
+        opposite = Compare(OPERATORS[test.op].opposite, test.left, test.right)
+        return replace(items[0], value=Logic("or", opposite, values[0]))
+    if values[0].same(Const(True)):
+        return replace(items[0], value=Logic("or", test, values[1]))
+    return replace(items[0], value=select(test, *values))
+
+
+def _branches(cases: Iterable[Case], inner: frozenset[str], spelling: Spelling) -> Iterator[str]:
+    """Alternatives by conditions."""
+    head = "if"
+    for case in cases:
+        yield f"{head} ({spelling.text(case.when)}) {{" if case.when is not None else "} else {"
+        for item in case.items:
+            yield f"    {_assignment(item, spelling, define=item.name in inner)}"
+        head = "} else if"
+    yield "}"
+
+
+def _switch(step: Step, spelling: Spelling) -> Iterator[str]:
+    """Alternatives by a number that stands for a word."""
+    assert step.switch is not None
+    words = spelling.words.get(step.switch.name)
+    yield f"switch ({spelling.text(step.switch)}) {{"
+    for case in step.cases:
+        for number in case.numbers:
+            named = words.constant(number) if words is not None else None
+            label = cxx_text(named, spelling.names) if isinstance(named, Named) else str(number)
+            yield f"    case {label}:"
+        yield from (f"        {_assignment(item, spelling)}" for item in case.items)
+        yield "        break;"
+    yield "    default:"
+    yield "        break;"
+    yield "}"
+
+
+def _assignment(item: Assigned, spelling: Spelling, *, define: bool = False) -> str:
+    """``tiling.field = value;``, or for a number of the host alone a variable, which it may ``define``."""
+    value, own = spelling.text(item.value), spelling.numbers_of_host.get(item.name)
+    if own is None:
+        return f"tiling.{item.name} = {value};"
+    if not define:
+        return f"{item.name} = {value};"
+    meaning = f"  // {comment(own.meaning)}" if own.meaning else ""
+    return f"const {_ctype(own)} {item.name} = {value};{meaning}"
+
+
+def _ctype(number: TilingField) -> str:
+    return "bool" if number.ctype == "bool" else "int64_t"

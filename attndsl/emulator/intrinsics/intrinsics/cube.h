@@ -1,0 +1,180 @@
+// Instructions of the cube core: loads to L0, the product, the write-back.
+#pragma once
+#include "attnemu/cube.h"
+#include "copy.h"
+
+namespace attnemu::intrinsics {
+
+inline FractalLoad fractals(uint16_t start, uint8_t repeats, uint16_t from_step, uint16_t to_gap, bool transpose) {
+  FractalLoad l;
+  l.start = start;
+  l.repeats = repeats;
+  l.from_step = from_step;
+  l.to_step = 1u + to_gap;
+  l.transpose = transpose;
+  return l;
+}
+inline TransposeLoad transposed(uint16_t start, uint8_t repeats, uint16_t from_step, uint16_t gap, uint16_t fractal_gap) {
+  TransposeLoad l;
+  l.start = start;
+  l.repeats = repeats;
+  l.from_step = from_step;
+  l.gap = gap;
+  l.fractal_gap = fractal_gap;
+  return l;
+}
+// The sum starts as what C holds, as the biases (`from_table`), or as nothing (`initial`).
+template <class C, class A, class B>
+void product(const SourceLine& at, C* c, A* a, B* b, uint64_t bias, uint16_t m, uint16_t k, uint16_t n, uint8_t unit_flag, bool align_k, bool from_table, bool initial) {
+  Product p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.accumulate = !initial && !from_table;
+  p.unit_flag = unit_flag;
+  p.align_k = align_k;
+  Place row = on_chip(MemoryKind::BT, bias);
+  multiply("mad", at, on_chip(MemoryKind::L0C, c), element_type<C>(), on_chip(MemoryKind::L0A, a), element_type<A>(), on_chip(MemoryKind::L0B, b), element_type<B>(),
+           !initial && from_table ? &row : nullptr, p);
+}
+inline bool quantises(QuantMode_t q, Quantise* how, bool* by_column) {
+  *by_column = q == VDEQF16 || q == VREQ8 || q == VQF322B8_PRE;
+  switch (q) {
+    case NoQuant: *how = Quantise::None; return true;
+    case F322F16: *how = Quantise::ToHalf; return true;
+    case F322BF16: *how = Quantise::ToBfloat; return true;
+    case DEQF16: case VDEQF16: *how = Quantise::IntToHalf; return true;
+    case REQ8: case VREQ8: *how = Quantise::IntToInt8; return true;
+    case QF322B8_PRE: case VQF322B8_PRE: *how = Quantise::FloatToInt8; return true;
+    default: return false;
+  }
+}
+template <class To, class From>
+void results(const char* what, const SourceLine& at, Place to, From* src, uint16_t columns, uint16_t rows, uint32_t to_step, uint16_t from_step, uint8_t unit_flag, QuantMode_t quant,
+             uint8_t relu, bool channel_split, bool row_major) {
+  if (!to.memory) return;
+  const Registers& r = core->reg;
+  WriteBack w;
+  bool by_column = false;
+  if (!quantises(quant, &w.quantise, &by_column)) return unmodelled("copy_matrix_cc with this quantisation", at);
+  if (relu > 1) return unmodelled("copy_matrix_cc with slopes", at);
+  if (by_column && !r.quant_words_set) {
+    if (machine->knobs.memcheck) machine->report("memcheck", "fixpipe_quant", at, format("%s: a mode with a word a column needs set_fpc first", what));
+    return;
+  }
+  Place words = on_chip(MemoryKind::FB, r.quant_words_at);
+  w.n = columns;
+  w.m = rows;
+  w.from_step = from_step;
+  w.to_step = to_step;
+  w.row_major = row_major;
+  w.quant_word = r.quant_word;
+  w.channel_words = by_column ? &words : nullptr;
+  if (row_major) {
+    w.matrices = r.nd_num;
+    w.from_matrix_step = r.nd_source_stride;
+    w.to_matrix_step = r.nd_target_stride;
+  }
+  w.relu = relu == 1;
+  w.channel_split = channel_split;
+  w.unit_flag = unit_flag;
+  write_back(what, at, to, element_type<To>(), on_chip(MemoryKind::L0C, src), element_type<From>(), w);
+}
+
+}  // namespace attnemu::intrinsics
+
+// Fractals from L1, or from global memory; steps of the source count fractals, `dstGap` lies between those of the target.
+#define ATTNEMU_LOAD(name, Kind)                                                                                         \
+  template <class T>                                                                                                     \
+  void load_cbuf_to_##name(T* dst, T* src, uint16_t start, uint8_t repeat, uint16_t srcStride, uint16_t dstGap, uint8_t, bool transpose, \
+                           addr_cal_mode_t mode, ATTNEMU_AT) {                                                           \
+    namespace in = attnemu::intrinsics;                                                                                  \
+    if (mode != inc) return in::unmodelled("load_cbuf_to_" #name " in descending order", at);                            \
+    attnemu::load_fractals("load_cbuf_to_" #name, at, attnemu::Pipe::MTE1, in::on_chip(attnemu::MemoryKind::Kind, dst),  \
+                           in::on_chip(attnemu::MemoryKind::L1, src), sizeof(T), in::fractals(start, repeat, srcStride, dstGap, transpose)); \
+  }                                                                                                                      \
+  template <class T>                                                                                                     \
+  void load_gm_to_##name(T* dst, T* src, uint16_t start, uint8_t repeat, uint16_t srcStride, uint16_t dstGap, uint8_t, addr_cal_mode_t mode, ATTNEMU_AT) { \
+    namespace in = attnemu::intrinsics;                                                                                  \
+    if (mode != inc) return in::unmodelled("load_gm_to_" #name " in descending order", at);                              \
+    attnemu::Place from = in::in_global(src, "load_gm_to_" #name, at);                                                   \
+    if (from.memory)                                                                                                     \
+      attnemu::load_fractals("load_gm_to_" #name, at, attnemu::Pipe::MTE2, in::on_chip(attnemu::MemoryKind::Kind, dst), from, sizeof(T), \
+                             in::fractals(start, repeat, srcStride, dstGap, false));                                     \
+  }                                                                                                                      \
+  template <class T>                                                                                                     \
+  void load_cbuf_to_##name##_transpose(T* dst, T* src, uint16_t start, uint8_t repeat, uint16_t srcStride, uint16_t dstGap, addr_cal_mode_t mode, \
+                                       uint16_t fractalGap, ATTNEMU_AT) {                                                \
+    namespace in = attnemu::intrinsics;                                                                                  \
+    if (mode != inc) return in::unmodelled("load_cbuf_to_" #name "_transpose in descending order", at);                  \
+    attnemu::load_transposed("load_cbuf_to_" #name "_transpose", at, in::on_chip(attnemu::MemoryKind::Kind, dst),        \
+                             in::on_chip(attnemu::MemoryKind::L1, src), sizeof(T), in::transposed(start, repeat, srcStride, dstGap, fractalGap)); \
+  }
+ATTNEMU_LOAD(ca, L0A) ATTNEMU_LOAD(cb, L0B)
+#undef ATTNEMU_LOAD
+
+template <class C, class A, class B>
+void mad(C* c, A* a, B* b, uint16_t m, uint16_t k, uint16_t n, uint8_t unitFlag, bool alignK, bool fromTable, bool initial, ATTNEMU_AT) {
+  attnemu::intrinsics::product(at, c, a, b, 0, m, k, n, unitFlag, alignK, fromTable, initial);
+}
+// With the biases' address in their table.
+template <class C, class A, class B>
+void mad(C* c, A* a, B* b, uint64_t bias, uint16_t m, uint16_t k, uint16_t n, uint8_t unitFlag, bool alignK, bool fromTable, bool initial, ATTNEMU_AT) {
+  attnemu::intrinsics::product(at, c, a, b, bias, m, k, n, unitFlag, alignK, fromTable, initial);
+}
+
+// The result's n columns and m rows; steps: elements a row (row-major) or blocks a column of fractals in the target, rows in L0C.
+template <class To, class From>
+void copy_matrix_cc_to_gm(To* dst, From* src, uint8_t, uint16_t n, uint16_t m, uint32_t dstStride, uint16_t srcStride, uint8_t unitFlag, QuantMode_t quant, uint8_t relu,
+                          bool channelSplit, bool rowMajor, ATTNEMU_AT) {
+  namespace in = attnemu::intrinsics;
+  in::results<To>("copy_matrix_cc_to_gm", at, in::in_global(dst, "copy_matrix_cc_to_gm", at), src, n, m, dstStride, srcStride, unitFlag, quant, relu, channelSplit, rowMajor);
+}
+template <class To, class From>
+void copy_matrix_cc_to_cbuf(To* dst, From* src, uint8_t, uint16_t n, uint16_t m, uint32_t dstStride, uint16_t srcStride, uint8_t unitFlag, QuantMode_t quant, uint8_t relu,
+                            bool channelSplit, bool rowMajor, ATTNEMU_AT) {
+  namespace in = attnemu::intrinsics;
+  in::results<To>("copy_matrix_cc_to_cbuf", at, in::on_chip(attnemu::MemoryKind::L1, dst), src, n, m, dstStride, srcStride, unitFlag, quant, relu, channelSplit, rowMajor);
+}
+inline void set_quant_pre(uint64_t word) { attnemu::core->reg.quant_word = word; }
+// Bits 8 to 15: the quantisation words' place in the fixpipe buffer, 128 bytes a step; 63: clears the unit flags.
+inline void set_fpc(uint64_t config) {
+  if (config >> 63) attnemu::core->unit_flags.clear();
+  attnemu::core->reg.quant_words_at = (config >> 8 & 0xFF) << 7;
+  attnemu::core->reg.quant_words_set = true;
+}
+// 16 bits each: matrices, the step between them in L0C, and in global memory.
+inline void set_nd_para(uint64_t config) {
+  attnemu::Registers& r = attnemu::core->reg;
+  r.nd_num = static_cast<uint16_t>(config);
+  r.nd_source_stride = static_cast<uint16_t>(config >> 16);
+  r.nd_target_stride = static_cast<uint16_t>(config >> 32);
+}
+// What window loads read outside of an image, and where L1 wraps round for them.
+inline void set_padding(uint64_t bits) { attnemu::core->reg.load_pad_value = bits; }
+inline void set_l1_3d_size(uint64_t bytes) { attnemu::core->reg.load_boundary = static_cast<uint32_t>(bytes); }
+
+// L1 to the fixpipe buffer: lengths and the target's gaps count 128 bytes, the source's 32.
+inline void copy_cbuf_to_fbuf(void* dst, void* src, uint16_t bursts, uint16_t length, uint16_t srcGap, uint16_t dstGap, ATTNEMU_AT) {
+  namespace in = attnemu::intrinsics;
+  in::at_most(bursts, attnemu::kMaxCopyBlocks, "copy_cbuf_to_fbuf", at);
+  attnemu::Bursts b;
+  b.run = length * 128ull;
+  b.count = bursts;
+  b.from_step = b.run + srcGap * 32ull;
+  b.to_step = b.run + dstGap * 128ull;
+  attnemu::copy_bursts("copy_cbuf_to_fbuf", at, attnemu::Pipe::FIX, in::on_chip(attnemu::MemoryKind::FB, dst), in::on_chip(attnemu::MemoryKind::L1, src), b);
+}
+// L1 to the bias table: lengths and the target's gaps count 64 bytes, the source's 32; `widens`: halves become float.
+inline void copy_cbuf_to_bt(uint64_t dst, void* src, uint16_t widens, uint16_t bursts, uint16_t length, uint16_t srcGap, uint16_t dstGap, ATTNEMU_AT) {
+  namespace in = attnemu::intrinsics;
+  in::at_most(bursts, attnemu::kMaxCopyBlocks, "copy_cbuf_to_bt", at);
+  attnemu::Bursts b;
+  b.run = length * 64ull;
+  b.count = bursts;
+  b.from_step = b.run + srcGap * 32ull;
+  b.to_step = (widens ? 2 : 1) * b.run + dstGap * 64ull;
+  attnemu::Place to = in::on_chip(attnemu::MemoryKind::BT, dst), from = in::on_chip(attnemu::MemoryKind::L1, src);
+  if (widens) attnemu::copy_widened("copy_cbuf_to_bt", at, to, from, b);
+  else attnemu::copy_bursts("copy_cbuf_to_bt", at, attnemu::Pipe::MTE1, to, from, b);
+}

@@ -1,0 +1,83 @@
+"""Blocks of statements: what stands twice in a row stands once, where that means the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.codegen.kernel.statements import Writer
+from attndsl.codegen.names.spelling import Spelling
+from attndsl.expr import Expr, Load, Symbol
+from attndsl.target import Pipe
+from attndsl.tile.program import Program
+from attndsl.tile.statements import Barrier, If, Let, Note, Statement, seq
+from tests.support.devices import DEVICE
+
+TILE, TILES, ROWS = Symbol("tile"), Symbol("tiles"), Symbol("rows")
+ACTIVE = TILE < TILES
+
+
+def lines(*body: Statement) -> list[str]:
+    tree = seq(*body)
+    program = Program(
+        name="hand_made", summary="", dtype="float16", parameters=(), workspace=(), tiling=(),
+        device=DEVICE, constants=(), body=tree,
+    )  # fmt: skip
+    return [line.strip() for line in Writer(program, Spelling(program)).body(tree)]
+
+
+def when(condition: Expr, text: str, *more: Statement) -> If:
+    return If(condition=condition, then=seq(*more, Note(text=text)))
+
+
+def test_branches_of_one_condition_are_one() -> None:
+    found = lines(when(ACTIVE, "a"), when(ACTIVE, "b"), when(ACTIVE, "c"))
+    assert found == ["if (tile < tiles) {", "// a", "// b", "// c", "}"]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        when(TILE <= TILES, "b"),
+        If(condition=ACTIVE, then=seq(Note(text="b")), otherwise=seq(Note(text="c"))),
+        when(ACTIVE, "b", Let(symbol=ROWS, value=TILE * 3)),
+    ],
+    ids=["another condition", "an alternative", "the same name"],
+)
+def test_other_branches_stay_apart(second: If) -> None:
+    found = lines(when(ACTIVE, "a", Let(symbol=ROWS, value=TILE * 2)), second)
+    assert sum(line.startswith("if (") for line in found) == 2
+
+
+def test_a_condition_that_is_read_may_have_changed() -> None:
+    read = Load("flags", TILE) > 0
+    assert sum(line.startswith("if (") for line in lines(when(read, "a"), when(read, "b"))) == 2
+
+
+def test_a_barrier_that_both_alternatives_begin_with_stands_before_them() -> None:
+    both = If(
+        condition=ACTIVE,
+        then=seq(Barrier(pipe=Pipe.MTE2), Note(text="a")),
+        otherwise=seq(Barrier(pipe=Pipe.MTE2), Note(text="b")),
+    )
+    found = lines(both)
+    assert found[:2] == ["PipeBarrier<PIPE_MTE2>();", "if (tile < tiles) {"] and len(found) == 6
+    other = If(condition=ACTIVE, then=both.then, otherwise=seq(Barrier(pipe=Pipe.V), Note(text="b")))
+    assert lines(other)[0] == "if (tile < tiles) {"
+
+
+def test_a_scalar_of_the_value_of_another_is_that_one() -> None:
+    first, second, third = Symbol("first"), Symbol("second"), Symbol("third")
+    found = lines(
+        Let(symbol=first, value=TILE * ROWS),
+        Let(symbol=second, value=TILE * ROWS),
+        Let(symbol=third, value=second + 1),
+        when(third > second, "a"),
+    )
+    assert found[:2] == ["const int64_t first = tile * rows;", "const int64_t third = first + 1;"]
+    assert found[2] == "if (third > first) {"
+
+
+def test_another_name_of_what_is_no_scalar_of_the_block_stays() -> None:
+    """It says what a loop's variable is."""
+    head = Symbol("head")
+    assert lines(Let(symbol=head, value=TILE), when(head > 0, "a"))[0] == "const int64_t head = tile;"
