@@ -34,7 +34,15 @@ from attndsl.campaign.jobs import Job, LocalProcesses, results_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("attndsl/verify", "attndsl/reference", "specs/*.py")
-TESTS = ("tests/verify", "tests/reference", "tests/diagnosis", "tests/spec")
+TESTS = (
+    "tests/verify",
+    "tests/reference",
+    "tests/diagnosis",
+    "tests/spec",
+    "tests/lowering/test_softmax_off.py",
+    "tests/lowering/test_score_functions.py",
+    "tests/lowering/test_sums_of_attentions.py",
+)
 _SEE_ANY_CHANGE = ("test_committed_records_hold", "test_generated_is_in_step", "test_all_tile_programs")
 _NO_TESTS_OF_SOURCES = ("test_cases_lower", "test_campaign_jobs", "test_records", "fuzz")
 """Parts of names of test files that take longest and reach nothing that others do not."""
