@@ -1,9 +1,10 @@
 """Records of verifications: which feature of which operator was checked on which backend, and of what code.
 
-A record is written by a run (``attndsl verify --record``) and committed. It carries, for each backend, a
-digest of the spec and of all sources that decide what the run finds: those that make cases, compute them and
-compare. Where they have changed since, the record says nothing about today's code, and whoever asks is told
-that it is stale.
+A record is written by a run (``attndsl verify --record``) and committed. It carries, for each backend,
+digests of what decides the run (:mod:`attndsl.campaign.record_keys`): what is declared, the kernels, and what
+makes cases, runs them and compares. Where one of these has changed since, the record says nothing about
+today's code, and whoever asks is told that it is stale. A digest of all sources saves the look at the parts
+where nothing has changed at all.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ import numpy as np
 
 import attndsl
 from attndsl.base.package_files import specs_dir, templates_dir
+from attndsl.campaign.record_keys import differing, kernels_of, part_digests, program_digests
 from attndsl.campaign.results import MISS, PASS, Verification
+from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
+from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.cases.features import named, possible_features
 from attndsl.verify.space.solve import solve
@@ -46,13 +50,26 @@ _SUFFIXES = frozenset({".py", ".h", ".hpp", ".cpp", ".j2", ".in"})
 class Record:
     """The record of one operator.
 
-    ``backends``: for each the digest of its sources, the cases, how often each feature passed and missed, and
-    in how many cases it matters; ``impossible``: features that no legal call was found for.
+    ``backends``: for each the digests of what decides it, the cases, how often each feature passed and
+    missed, and in how many of the cases that passed it matters; ``impossible``: features that no legal call
+    was found for.
     """
 
     operator: str
     backends: Mapping[str, Mapping[str, Any]]
     impossible: tuple[str, ...]
+    _differing: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
+
+    def differing(self, backend: str) -> tuple[str, ...]:
+        """What decides a run on a backend that it has, and is not as it was; none where the record holds."""
+        if backend not in self._differing:
+            found = self.backends[backend]
+            now: tuple[str, ...] = ()
+            if found["digest"] != digest(self.operator, backend):
+                parts, programs = found.get("parts", {}), found.get("programs", {})
+                now = differing(load(self.operator), backend, parts, programs)
+            self._differing[backend] = now
+        return self._differing[backend]
 
     def state(self, feature: str, backend: str) -> str:
         """CHECKED, INEFFECTIVE, FAILED, STALE or UNCHECKED."""
@@ -60,7 +77,7 @@ class Record:
         counts = {} if found is None else found["features"].get(feature, {})
         if found is None or not counts.get(PASS, 0) + counts.get(MISS, 0):
             return UNCHECKED
-        if found["digest"] != digest(self.operator, backend):
+        if self.differing(backend):
             return STALE
         if counts.get(MISS):
             return FAILED
@@ -120,18 +137,22 @@ def read(operator: str, folder: Path = FOLDER) -> Record | None:
     return Record(operator, data["backends"], tuple(data["impossible"]))
 
 
-def write(operator: Operator, found: Verification, folder: Path = FOLDER) -> Path:
-    """Record a verification; what an earlier one says of other backends stays."""
+def write(operator: Operator, found: Verification, cases: Iterable[Case], folder: Path = FOLDER) -> Path:
+    """Record a verification of these cases; what an earlier one says of other backends stays."""
     old = read(operator.name, folder)
     backends: dict[str, Any] = dict(old.backends) if old is not None else {}
+    kernels = kernels_of(cases) if set(found.backends) - {"reference"} else ()
     for backend in found.backends:
+        programs = {} if backend == "reference" else program_digests(operator, kernels)
         backends[backend] = {
             "digest": digest(operator.name, backend),
+            "parts": part_digests(operator, backend),
+            "programs": programs,
             "seed": found.seed,
             "cases": len(found.rows),
             "counts": found.counts(backend),
             "features": found.features(backend),
-            "effective": found.features_effective(),
+            "effective": found.features_effective(backend),
             "distribution": {k: v for k, v in found.distribution().items() if "features" not in k},
         }
     data = {

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from attndsl.tile_interpreter.run_facts import RunFacts
 from attndsl.verify.cases.features import Work, named
 from attndsl.verify.judge.compare import Errors, Ratios, ratios
 from attndsl.verify.space.values import PROBE
@@ -28,7 +29,8 @@ class BackendResult:
 
     ``status``: PASS, MISS, NOT_LOWERED or BEYOND_TARGET; ``error``: the largest elementwise error as a part
     of its bound; ``ratios``: of the double benchmark, the worst over the results, None where there are
-    none; ``errors`` and ``benchmark``: their sums; ``message``: why it missed, or why it was not run.
+    none; ``errors`` and ``benchmark``: their sums; ``message``: why it missed, or why it was not run;
+    ``facts``: what a run of the tile program did with its work.
     """
 
     backend: str
@@ -40,6 +42,7 @@ class BackendResult:
     seconds: float = 0.0
     message: str = ""
     notes: tuple[str, ...] = ()
+    facts: RunFacts | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +79,20 @@ class Row:
     def tensors(self) -> tuple[str, ...]:
         """The features that are optional tensors, passed."""
         return tuple(name for name in self.features if name.isidentifier())
+
+    @property
+    def facts(self) -> RunFacts:
+        """What the run of the tile program did; without one, what the shape of the case would have it do."""
+        for result in self.results:
+            if result.facts is not None:
+                return result.facts
+        work = self.work
+        return RunFacts(
+            tiles=work.tiles,
+            items=-(-work.tasks // work.cores),
+            splits=2 if work.split else 1,
+            reused=work.beyond_ring,
+        )
 
     @property
     def ok(self) -> bool:
@@ -189,19 +206,20 @@ class Verification:
         return {name: dict(counts) for name, counts in sorted(found.items())}
 
     def distribution(self) -> dict[str, Any]:
-        """What the cases are like: rows longer than the ring in tiles, several tasks a core, split keys.
+        """What the cases are like, as far as the tile program ran by what its runs did: ring slots that are
+        written again within an item, cores with several items, split keys.
 
         Computations with further results of the same probabilities never split keys.
         """
-        works = [row.work for row in self.rows]
+        works, facts = [row.work for row in self.rows], [row.facts for row in self.rows]
         return {
             "cases": len(self.rows),
-            "beyond the ring": sum(work.beyond_ring for work in works),
-            "several tasks a core": sum(work.several_a_core for work in works),
-            "split keys": sum(work.split for work in works),
+            "beyond the ring": sum(each.reused for each in facts),
+            "several tasks a core": sum(each.items > 1 for each in facts),
+            "split keys": sum(each.splits > 1 for each in facts),
             "keys never split": sum(not work.splits for work in works),
-            "key tiles of the longest row": _histogram([work.tiles for work in works]),
-            "tasks for each core": _histogram([-(-work.tasks // work.cores) for work in works]),
+            "key tiles of an item": _histogram([each.tiles for each in facts]),
+            "items of a core": _histogram([each.items for each in facts]),
             "data": dict(sorted(Counter(row.data for row in self.rows).items())),
             "mode": dict(sorted(Counter(row.mode for row in self.rows).items())),
             "features": self.features_covered(),
@@ -212,9 +230,13 @@ class Verification:
         """In how many cases each feature occurs."""
         return dict(sorted(self._counted(lambda row: row.features).items()))
 
-    def features_effective(self) -> dict[str, int]:
-        """In how many cases each declared feature matters; 0 of those that matter in none that has them."""
-        matters = self._counted(lambda row: row.effective)
+    def features_effective(self, backend: str | None = None) -> dict[str, int]:
+        """In how many cases each declared feature matters; 0 of those that matter in none that has them.
+
+        ``backend``: only cases that passed on it count.
+        """
+        passed = {row.case for row, result in self._of(backend) if result.status == PASS} if backend else None
+        matters = self._counted(lambda row: row.effective if passed is None or row.case in passed else ())
         return {name: matters[name] for name in sorted(self._counted(lambda row: row.declared))}
 
     def _counted(self, features: Callable[[Row], Iterable[str]]) -> Counter[str]:
@@ -346,7 +368,7 @@ class Verification:
         cases = self.distribution()
         shares = ("beyond the ring", "several tasks a core", "split keys", "keys never split")
         yield f"of {len(self.rows)} cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
-        for name in ("key tiles of the longest row", "tasks for each core"):
+        for name in ("key tiles of an item", "items of a core"):
             yield f"    {name}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())
         yield from self._effects()
 

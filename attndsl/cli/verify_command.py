@@ -66,6 +66,11 @@ DEFAULT_CASES = 48
     help="look for the smallest case of an operator's first miss, and where it goes wrong",
 )
 @click.option(
+    "--precise",
+    is_flag=True,
+    help="say of an operator's first miss whether rounding explains it: its tile program runs in fp64, too",
+)
+@click.option(
     "--backend",
     "backends",
     multiple=True,
@@ -92,6 +97,7 @@ def verify(
     only: tuple[int, ...],
     changes: tuple[str, ...],
     shrink: bool,
+    precise: bool,
     backends: tuple[str, ...],
     device: str | None,
     coverage: bool,
@@ -174,14 +180,15 @@ def verify(
         else:
             status.clear()
             smallest: SmallestMiss | None = None
-            if result.misses and shrink:
+            if result.misses and (shrink or precise):
                 row = result.misses[0]
                 smallest = smallest_miss(
                     made[row.case],
                     row,
                     execute=runs.execute if runs else None,
                     same_kernel=edited is not None,
-                    tries=0 if stated else TRIES,
+                    tries=0 if stated or not shrink else TRIES,
+                    precise=precise,
                     progress=partial(_shrinking, status, row.case),
                 )
                 status.clear()
@@ -189,7 +196,7 @@ def verify(
             if not status.shown and len(result.rows) > 0:
                 tell(_in_one_line(result))
             if record and not only:
-                path = records.write(operator, result)
+                path = records.write(operator, result, made.values())
                 click.echo(f"recorded in {path}", err=True)
     if as_json:
         answer(

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from attndsl.diagnosis.rounding import Precise
+
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
@@ -71,6 +73,7 @@ class SmallestMiss:
         message: what is wrong in it.
         difference: where the kernel first leaves its tile program; None where the two agree, or where the
             backend is not the emulator.
+        precise: its tile program in float64, where that was asked for.
         options: of the command that runs it, beyond seed, number and changes.
     """
 
@@ -83,6 +86,7 @@ class SmallestMiss:
     tries: int
     message: str
     difference: Difference | None = None
+    precise: Precise | None = None
     options: str = ""
 
     @property
@@ -105,7 +109,11 @@ class SmallestMiss:
             "message": self.message,
             "reproduce": self.reproduce,
         }
-        return {**told, "difference": None if self.difference is None else self.difference.to_json()}
+        return {
+            **told,
+            "difference": None if self.difference is None else self.difference.to_json(),
+            "precise": None if self.precise is None else self.precise.to_json(),
+        }
 
     def lines(self) -> list[str]:
         """The case for a reader."""
@@ -119,4 +127,6 @@ class SmallestMiss:
                 "    the kernel leaves what its tile program does, up to rounding: look at the program,"
             )
             found.append("    at its rounding errors, or at what a check of the emulator has found")
+        if self.precise is not None:
+            found.append(f"    {self.precise.line(self.difference is not None)}")
         return found

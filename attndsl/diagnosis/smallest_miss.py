@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attndsl.base.errors import InternalError, UserError
+from attndsl.campaign.judging import judge, wanted_of
 from attndsl.campaign.results import MISS, BackendResult, Row
-from attndsl.campaign.runner import judge, wanted_of
 from attndsl.diagnosis.first_difference import RunsKernels, first_difference
 from attndsl.diagnosis.miss import Difference, SmallestMiss
+from attndsl.diagnosis.rounding import Precise
+from attndsl.diagnosis.rounding import precise as run_in_fp64
 from attndsl.reference.threads import single_threaded_blas
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.changed_case import changed, smaller, work_of_case
@@ -32,6 +34,7 @@ def smallest_miss(
     execute: RunsKernels | None = None,
     same_kernel: bool = False,
     tries: int = TRIES,
+    precise: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> SmallestMiss:
     """The smallest case found on which the first backend that missed ``case`` still misses.
@@ -42,6 +45,7 @@ def smallest_miss(
         level, execute: as of :func:`attndsl.campaign.runner.verify`.
         same_kernel: whether the kernel must stay, as where ``execute`` knows a few alone.
         tries: cases that are run at most; with 0 the case itself is explained.
+        precise: whether the smallest case's tile program runs in float64, too, to see what rounding does.
         progress: called with the number of cases tried.
     """
     backend = next(result.backend for result in row.results if result.status == MISS)
@@ -51,6 +55,7 @@ def smallest_miss(
             pass
         call = search.best.call()
         difference = _difference(search, execute) if backend == "emulator" else None
+        in_fp64 = _in_fp64(search) if precise and backend != "reference" else None
     extents = call.extents
     return SmallestMiss(
         source=case.operator.source,
@@ -62,6 +67,7 @@ def smallest_miss(
         tries=search.tries,
         message=search.message or next(each.message for each in row.results if each.backend == backend),
         difference=difference,
+        precise=in_fp64,
         options=row.options,
     )
 
@@ -71,6 +77,14 @@ def _difference(search: _Search, execute: RunsKernels | None) -> Difference | No
         return first_difference(search.best.call(), execute)
     except (UserError, InternalError):
         return None  # the miss is that nothing comes out: its message says what
+
+
+def _in_fp64(search: _Search) -> Precise | None:
+    call = search.best.call()
+    try:
+        return run_in_fp64(call, wanted_of(search.best, call, search.level))
+    except (UserError, InternalError):
+        return None  # as above
 
 
 @dataclass

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attndsl.base.disk_cache import make_entry
+from attndsl.base.provenance import note
 from attndsl.emulator.calling_lines import tell_lines
 from attndsl.emulator.errors import KernelCrashed, KernelTimeout, LaunchError
 from attndsl.emulator.global_memory import Argument, GlobalMemory, folder_for
@@ -257,6 +258,7 @@ class Kernel:
                 request.append(f"knob {field.name} {int(getattr(knobs, field.name))}")
             (folder / "request").write_text("\n".join(request) + "\n")
             self._execute(folder, timeout, limit)
+            note("emulator")
             data = json.loads((folder / "report.json").read_text())
             tell_lines(data["findings"], self.executable.parent, self.headers, self.source_dir)
             if not knobs.timing:

@@ -16,8 +16,9 @@ import numpy as np
 from attndsl import emulator
 from attndsl.base.disk_cache import content_key
 from attndsl.base.errors import UserError
+from attndsl.campaign.judging import Wanted, judge, wanted_of
 from attndsl.campaign.results import PASS, BackendResult
-from attndsl.campaign.runner import CaseData, NotGenerated, Wanted, case_data, judge, operator_of, wanted_of
+from attndsl.campaign.runner import CaseData, NotGenerated, case_data, operator_of
 from attndsl.codegen.kernel_set.entry import entry_text
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, ListedKernel, read_kernel_list
 from attndsl.codegen.names.arguments import Names, names_of

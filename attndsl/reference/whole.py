@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.base.provenance import note
 from attndsl.expr import Expr
 from attndsl.expr.array_evaluation import evaluate_arrays
 from attndsl.graph.nodes import (
@@ -173,4 +174,5 @@ def new_state(
 ) -> State:
     """A run of ``call`` in the floating dtype ``real``; ``values``: whole values that are known, by node;
     ``most_tasks``: see :class:`State`."""
+    note(f"reference in {real.name}")
     return State(call, real, RULES, values={} if values is None else values, most_tasks=most_tasks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from attndsl.expr import Const, Expr, ExprLike
 from attndsl.expr.compiled_evaluation import evaluator
 from attndsl.expr.nodes import global_key
 from attndsl.target import Architecture, Core
-from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
+from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.instructions.base import Place, strided
 from attndsl.tile.statements import (
@@ -27,6 +28,7 @@ from attndsl.tile.statements import (
     PickTensor,
     SetCrossFlag,
 )
+from attndsl.tile_interpreter.run_facts import RingWrites
 
 Array = npt.NDArray[Any]
 WORKSPACE = "workspace"
@@ -43,17 +45,32 @@ class _Collected(dict[int, int]):
 class Device:
     """What cores share: the architecture, cross-core counters.
 
-    ``moves`` counts what any core did, to notice when nothing moves.
+    ``dtypes``: in which memories hold elements, by the dtypes of the program. ``moves`` counts what any core
+    did, to notice when nothing moves.
     """
 
     blocks: int
     architecture: Architecture
+    dtypes: Mapping[str, np.dtype[Any]] = field(default_factory=lambda: NUMPY_DTYPES)
     counters: dict[tuple[Core, int, int, int], int] = field(default_factory=dict)
     arrivals: dict[tuple[int, int, int], dict[int, int]] = field(default_factory=dict)
     moves: int = 0
 
     def __post_init__(self) -> None:
+        self._wide: dict[int, Array] = {}
+        self.ring_writes = RingWrites()
         self.vectors = self.architecture.aiv_per_aic
+
+    def workspace_part(self, workspace: Array, start: int, dtype: str) -> Array:
+        """The workspace from byte ``start`` on, as elements; wider ones than the program's have a memory of
+        their own for each size that elements have in the program."""
+        size, held = NUMPY_DTYPES[dtype].itemsize, self.dtypes[dtype]
+        if held.itemsize == size:
+            raw = workspace[start:]
+            return raw[: raw.size // size * size].view(held)
+        if size not in self._wide:
+            self._wide[size] = np.full(workspace.size // size, np.nan, held)
+        return self._wide[size][start // size :]
 
     def raise_flag(self, core: CoreState, flag: SetCrossFlag) -> None:
         """Count an arrival; when all participants have arrived, the other side may go on."""
@@ -168,8 +185,9 @@ class CoreState:
 
     def _reach(self, buffer: Buffer) -> _Slot:
         if buffer not in self._buffers:
-            raw = np.full(buffer.slots * buffer.slot_bytes, 0xFF, np.uint8)
-            slots = raw.view(NUMPY_DTYPES[buffer.dtype]).reshape(buffer.slots, -1)
+            held = self._device.dtypes[buffer.dtype]
+            raw = np.full(buffer.slots * buffer.elements * held.itemsize, 0xFF, np.uint8)
+            slots = raw.view(held).reshape(buffer.slots, -1)
             self._buffers[buffer] = tuple(map(_Slot, slots))
         current = self._buffers[buffer][self._slots.get(buffer, 0) % buffer.slots]
         self._current[buffer] = current
@@ -182,14 +200,18 @@ class CoreState:
             if buffer.slots > 1:
                 self._current.pop(buffer, None)
 
+    def note_ring(self, region: GlobalRegion) -> None:
+        """A tile is about to be written to a ring of the block."""
+        place = int(self.value(region.offset))
+        self._device.ring_writes.add(region.tensor.name, self.block, place, self.scalars)
+
     def tensor(self, tensor: GlobalTensor) -> Array:
         """A global tensor; of a workspace tensor the part that starts at its offset."""
         if tensor not in self._tensors:
             if tensor.role == WORKSPACE:
-                start = int(self.value(tensor.offset))
-                raw = self._memory[WORKSPACE][start:]
-                size = NUMPY_DTYPES[tensor.dtype].itemsize
-                self._tensors[tensor] = raw[: raw.size // size * size].view(NUMPY_DTYPES[tensor.dtype])
+                self._tensors[tensor] = self._device.workspace_part(
+                    self._memory[WORKSPACE], int(self.value(tensor.offset)), tensor.dtype
+                )
             elif tensor.listed:
                 raise InternalError(f"{tensor.name} is a list and no element of it was picked")
             else:

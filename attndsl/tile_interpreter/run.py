@@ -8,21 +8,25 @@ the other: that they are right is the race analysis' and the emulator's business
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from attndsl.base.errors import InternalError
+from attndsl.base.provenance import note
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.backends import Backend
 from attndsl.target import Core
+from attndsl.tile.buffers import NUMPY_DTYPES
 from attndsl.tile.entry_size import sizes_of
 from attndsl.tile.scalars import step_counters
 from attndsl.tile_interpreter.core_state import WORKSPACE, CoreState, Device, Watcher
 from attndsl.tile_interpreter.disjoint_check import DisjointCheck
+from attndsl.tile_interpreter.run_facts import count_run
 from attndsl.tile_interpreter.steps import pausing
 
 Array = npt.NDArray[Any]
@@ -38,8 +42,40 @@ def run(call: Call, *, cores: int | None = None) -> tuple[Array, ...]:
 BACKEND = Backend(run)
 
 
+_PRECISE = {
+    name: np.dtype(np.float64) if name in ("float16", "bfloat16", "float32") else dtype
+    for name, dtype in NUMPY_DTYPES.items()
+}
+
+
+def run_precise(call: Call) -> tuple[Array, ...]:
+    """The outputs of a call by the tile program in float64: the same steps in the same order, but nothing is
+    rounded to a floating dtype. Roundings to integers, which are part of a computation, stay.
+
+    Raises:
+        As :func:`run`.
+    """
+    launch = prepare(call)
+    wide = replace(launch, arguments={name: _wide(each) for name, each in launch.arguments.items()})
+    interpret(wide, precise=True)
+    return wide.outputs()
+
+
+def _wide(value: Array | tuple[Array, ...] | None) -> Array | tuple[Array, ...] | None:
+    """An argument with its floating numbers in float64."""
+    if isinstance(value, tuple):
+        return tuple(each for entry in value if isinstance(each := _wide(entry), np.ndarray))
+    if value is None or value.dtype.name not in _PRECISE or value.dtype.kind in "iub":
+        return value
+    return value.astype(np.float64)
+
+
 def interpret(
-    launch: Launch, *, check_disjoint: bool = False, watcher: Callable[[], Watcher] | None = None
+    launch: Launch,
+    *,
+    check_disjoint: bool = False,
+    watcher: Callable[[], Watcher] | None = None,
+    precise: bool = False,
 ) -> None:
     """Run all cores of a launch until they end; the launch's arrays and its workspace receive what they
     write.
@@ -48,17 +84,21 @@ def interpret(
         launch: what runs.
         check_disjoint: compare the elements that iterations of ``disjoint`` loops touch (slow).
         watcher: makes what watches the instructions of a core, where they are not compared.
+        precise: memories hold float64 in place of the program's floating dtypes, and nothing is rounded to
+            these; the launch's floating arguments are float64, too.
 
     Raises:
         InternalError: the cores wait for each other for ever, a loop breaks what it declares, or an operand
             is beyond a limit of its instruction.
     """
+    note("tile interpreter")
     launch.workspace.fill(0xFF)
     memory = {name: _flat(value) for name, value in launch.arguments.items() if value is not None}
     lists = {name: value for name, value in launch.arguments.items() if isinstance(value, tuple)}
     memory |= {sizes_of(name): tuple(entry.shape for entry in entries) for name, entries in lists.items()}
     memory[WORKSPACE] = launch.workspace
-    device = Device(launch.blocks, launch.compiled.program.device.architecture)
+    dtypes = _PRECISE if precise else NUMPY_DTYPES
+    device = Device(launch.blocks, launch.compiled.program.device.architecture, dtypes)
     waiting = list(_cores(launch, memory, device, DisjointCheck if check_disjoint else watcher))
     with single_threaded_blas(), np.errstate(all="ignore"):  # products are small: threads would only wait
         while waiting:
@@ -66,6 +106,7 @@ def interpret(
             waiting = [core for core in waiting if next(core, "done") != "done"]
             if waiting and device.moves == before:
                 raise InternalError("the cores of the tile program wait for each other for ever")
+    count_run(device.ring_writes)
 
 
 def _flat(value: Array | tuple[Array, ...]) -> Any:

@@ -12,6 +12,8 @@ from typing import TypeAlias
 from attndsl.base.errors import InternalError
 from attndsl.base.facts import kept
 from attndsl.expr.compiled_evaluation import Function, evaluator, integers
+from attndsl.target import Core
+from attndsl.tile.buffers import GlobalRegion
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import (
     Alloc,
@@ -136,7 +138,7 @@ def step(statement: Statement) -> Step | None:
 
 
 def _instruction(item: Instruction) -> Step:
-    run, known = item.run, None
+    run, ring, known = item.run, _ring_of(item), None
 
     def step(core: CoreState) -> None:
         nonlocal known
@@ -145,12 +147,22 @@ def _instruction(item: Instruction) -> Step:
             known = limits = open_limits(item, core.architecture)
         if limits.present is not None:
             limits.check(core.scalars, core.value)
+        if ring is not None:
+            core.note_ring(ring)
         if core.check is None:
             run(core)
         else:
             core.check.run(item, core)
 
     return step
+
+
+def _ring_of(item: Instruction) -> GlobalRegion | None:
+    """Where a cube core writes to a ring of its block."""
+    region = getattr(item, "dst", None)
+    if item.core is not Core.AIC or not isinstance(region, GlobalRegion):
+        return None
+    return region if region.tensor.role == "workspace" and region.tensor.shared == "block" else None
 
 
 def _let(item: Let) -> Step:

@@ -24,7 +24,7 @@ import attndsl.spec.operator.starting_specs
 import attndsl.verify.cases.shaped_call
 from attndsl.base import disk_cache
 from attndsl.base.source_location import UNKNOWN_LINE
-from attndsl.campaign import records, runner
+from attndsl.campaign import judging, records
 from attndsl.cli.cli import cli
 from attndsl.cli.command_frame import (
     CLOSED_PIPE,
@@ -253,13 +253,13 @@ def test_failed_checks_are_documents_with_the_answer(command, monkeypatch) -> No
     monkeypatch.setattr(*WORK["doctor"], lambda: (Check("compiler", False, "none", "get one"),))
     code, found, _ = document(command, "doctor")
     assert code == FAILED and not found["ok"] and found["checks"][0]["advice"] == "get one"
-    monkeypatch.setitem(runner._BACKENDS, "tile", raising(ValueError("wrong numbers")))
+    monkeypatch.setitem(judging._BACKENDS, "tile", raising(ValueError("wrong numbers")))
     code, found, _ = document(command, "verify", *COMMANDS["verify"])
     assert code == FAILED and not found["ok"] and found["verifications"][0]["misses"] == 2
 
 
 def test_a_backend_that_ran_no_case_is_no_success(command, monkeypatch) -> None:
-    monkeypatch.setitem(runner._BACKENDS, "tile", raising(NotLowered("anything", UNKNOWN_LINE)))
+    monkeypatch.setitem(judging._BACKENDS, "tile", raising(NotLowered("anything", UNKNOWN_LINE)))
     code, out, _ = command("verify", *COMMANDS["verify"])
     assert code == FAILED
     assert re.search("tile ran no case, so nothing was verified on it: not lowered: .*anything has no", out)
@@ -271,7 +271,7 @@ def test_a_backend_that_ran_no_case_is_no_success(command, monkeypatch) -> None:
 
 
 def test_one_case_that_ran_is_enough(command, monkeypatch) -> None:
-    whole, seen = runner._BACKENDS["tile"], []
+    whole, seen = judging._BACKENDS["tile"], []
 
     def first_only(call):
         seen.append(call)
@@ -279,7 +279,7 @@ def test_one_case_that_ran_is_enough(command, monkeypatch) -> None:
             raise NotLowered("anything", UNKNOWN_LINE)
         return whole(call)
 
-    monkeypatch.setitem(runner._BACKENDS, "tile", first_only)
+    monkeypatch.setitem(judging._BACKENDS, "tile", first_only)
     monkeypatch.setenv("ATTNDSL_WORKERS", "1")
     code, found, _ = document(command, "verify", *COMMANDS["verify"])
     assert code == OK and found["verifications"][0]["ran_no_case"] == {} and len(seen) == 2

@@ -7,7 +7,7 @@ import shlex
 import numpy as np
 import pytest
 
-from attndsl.campaign import runner, verify
+from attndsl.campaign import judging, verify
 from attndsl.campaign.results import MISS
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.diagnosis.first_difference import first_difference
@@ -22,6 +22,7 @@ from attndsl.verify.cases.cases import Stream
 from attndsl.verify.cases.changed_case import WrongChange, changed, smaller, with_changes, work_of_case
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.values import GROUP
+from tests.support.disguise import posing_as
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 
@@ -62,14 +63,14 @@ def wrong_if(condition):
 def test_the_smallest_case_is_as_large_as_the_defect_asks_for(case, monkeypatch):
     """Wrong from 17 keys on, with two key/value heads: everything else becomes one."""
     condition = lambda call: call.extents["T"] >= 17 and call.extents["K"] >= 2  # noqa: E731
-    monkeypatch.setitem(runner._BACKENDS, "tile", wrong_if(condition))
-    row = runner.run_case(case, ("reference", "tile"))
+    monkeypatch.setitem(judging._BACKENDS, "tile", posing_as("tile", wrong_if(condition)))
+    row = judging.run_case(case, ("reference", "tile"))
     found = smallest_miss(case, row)
     extents = with_changes(case, {name: str(value) for name, value in found.changes.items()}).call().extents
     assert (extents["B"], extents["N"], extents["K"], extents["T"], extents["D"]) == (1, 2, 2, 17, 1)
     assert found.backend == "tile" and found.difference is None and "off by" in found.message
-    monkeypatch.setitem(runner._BACKENDS, "tile", wrong_if(lambda call: True))
-    row = runner.run_case(case, ("reference", "tile"))
+    monkeypatch.setitem(judging._BACKENDS, "tile", posing_as("tile", wrong_if(lambda call: True)))
+    row = judging.run_case(case, ("reference", "tile"))
     assert work_of_case(case.outline()) > work_of_case(_case(case, smallest_miss(case, row)).outline())
 
 
@@ -78,7 +79,9 @@ def _case(case, found) -> Case:
 
 
 def test_what_is_printed_runs_the_smallest_case_again(operator, case, monkeypatch):
-    monkeypatch.setitem(runner._BACKENDS, "tile", wrong_if(lambda call: call.extents["T"] >= 17))
+    monkeypatch.setitem(
+        judging._BACKENDS, "tile", posing_as("tile", wrong_if(lambda call: call.extents["T"] >= 17))
+    )
     made = {}
     result = verify(operator, only=(case.number,), backends=("tile",), made=made, execute=lambda launch: None)
     (row,) = result.misses
@@ -98,8 +101,8 @@ def test_what_is_printed_runs_the_smallest_case_again(operator, case, monkeypatc
 
 
 def test_with_no_tries_the_case_stays_as_it_is(case, monkeypatch):
-    monkeypatch.setitem(runner._BACKENDS, "tile", wrong_if(lambda call: True))
-    found = smallest_miss(case, runner.run_case(case, ("reference", "tile")), tries=0)
+    monkeypatch.setitem(judging._BACKENDS, "tile", posing_as("tile", wrong_if(lambda call: True)))
+    found = smallest_miss(case, judging.run_case(case, ("reference", "tile")), tries=0)
     assert found.changes == {} and found.tries == 0 and found.message
 
 

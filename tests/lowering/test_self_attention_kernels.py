@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from attndsl.api import ops
 from tests.support.self_attention_calls import cached, causal, paged, prompts
+from tests.support.self_attention_masks import filled, hidden_by_window
 
 sa = ops.self_attention
 CACHES = ("cacheK", "cacheV")
@@ -54,6 +55,43 @@ def test_prompts_on_the_tile_program(call: dict[str, Any]) -> None:
 @given(paged())
 def test_prefixes_on_the_tile_program(call: dict[str, Any]) -> None:
     agrees(call, "tile")
+
+
+def ring_call(mode: int, queries: list[int], keys: list[int], window: int) -> dict[str, Any]:
+    """Calls of two heads with a cache of ``window`` rows a sequence, which all of a call's rows enter."""
+    rng = np.random.default_rng(len(queries))
+
+    def normal(*shape: int) -> Any:
+        return rng.standard_normal(shape).astype(np.float16)
+
+    call: dict[str, Any] = {"headNum": 2, "kvHeadNum": 2, "calcType": mode, "maskType": 7, "cacheType": 1}
+    call |= {"windowSize": window, "query": normal(sum(queries), 32)}
+    call |= {name: normal(sum(queries), 32) for name in ("key", "value")}
+    call |= {name: normal(2, len(queries), window, 32) for name in CACHES}
+    call |= {"layerId": np.array([1], np.int32), "qkScale": 0.25}
+    if mode != 2:
+        hidden = hidden_by_window(max(keys) + 1, window)
+        call["attentionMask"] = filled(hidden, np.dtype(np.float16), False)
+    return call | {"tokenOffset": np.array(keys, np.int32), "seqLen": np.array(queries, np.uint32)}
+
+
+@pytest.mark.parametrize(
+    ("mode", "queries", "keys"),
+    [(2, [1, 1, 1], [5, 16, 41]), (1, [5, 16, 3], [5, 16, 3])],
+    ids=["decode", "prompt"],
+)
+def test_rows_enter_a_ring(mode: int, queries: list[int], keys: list[int]) -> None:
+    """In front of the ring's end, at it, and beyond it, where the oldest rows are written over."""
+    call = ring_call(mode, queries, keys, 16)
+    before = {name: call[name].copy() for name in CACHES}
+    agrees(call, "tile")
+    sa(**call)
+    for name in CACHES:
+        changed = (call[name] != before[name]).any(axis=-1)
+        assert not changed[0].any()  # another layer
+        assert changed[1].sum(axis=-1).tolist() == queries
+        last = [(length - 1) % 16 for length in keys]
+        assert all(changed[1, row, place] for row, place in enumerate(last))
 
 
 @pytest.mark.long

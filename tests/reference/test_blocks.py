@@ -5,13 +5,33 @@ import threading
 import numpy as np
 import pytest
 
+from attndsl.graph.nodes import WeightedSum
+from attndsl.reference import streaming
 from attndsl.reference.products import scores_of, weighted_values
 from attndsl.reference.run import run
 from attndsl.reference.scratch import Scratch
 from attndsl.reference.threads import for_each
+from attndsl.reference.whole import new_state
 from attndsl.spec import Operator, attend
 
 INF = float("inf")
+
+
+@pytest.mark.parametrize(("batch", "heads", "queries"), [(1, 1, 1), (1, 8, 1), (1, 8, 5000), (2, 1, 300)])
+def test_blocks_are_as_large_as_the_cache_holds(batch, heads, queries):
+    """Of few queries up to a length; of many so long that the scores stay in the cache."""
+    op = operator(lambda op, s, shift: s)
+    arrays = {
+        name: np.ones((batch, n, rows, 2), np.float32)
+        for name, n, rows in (("q", heads, queries), ("k", 1, 3), ("v", 1, 3))
+    }
+    call = op.bind(**arrays)
+    state = new_state(call, np.dtype(np.float32))
+    (sums,) = (node for node in call.graph.nodes if isinstance(node, WeightedSum))
+    keys = streaming._keys_in_block(state, sums.weights)
+    rows = heads * min(streaming.queries_in_block(state), queries)
+    assert keys <= streaming.KEYS_IN_BLOCK and keys * rows <= streaming.SCORES_IN_BLOCK
+    assert keys == streaming.KEYS_IN_BLOCK or (keys + 1) * rows > streaming.SCORES_IN_BLOCK
 
 
 def operator(scores):

@@ -76,6 +76,28 @@ def test_left_padding(backend, padding):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_one_length_is_that_of_all_batch_rows(backend):
+    query, key, value, options, _ = incre_call([33, 33, 33], 4, 2, 16, 100)
+    expected = naive_incre.naive(query, key, value, **options)
+    options["actual_seq_lengths"] = [33]
+    got = ops.incre_flash_attention(query, [key], [value], backend=backend, **options)
+    np.testing.assert_allclose(got.astype(float), expected, rtol=4e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_whose_scores_are_all_far_below_zero(backend):
+    """Over several tiles of keys: a maximum that starts at some number instead of the lowest gives no
+    weights, or even ones."""
+    query, key, value, options, rng = incre_call([1300, 7], 2, 1, 16, 1300)
+    query[...] = 8
+    key[...] = -30 + 0.1 * rng.standard_normal(key.shape)
+    options["scale_value"] = 1.0
+    scores = query[:, :1].astype(float) @ key.astype(float).swapaxes(-1, -2)
+    assert scores.max() < -3500 and scores[0].max() - scores[0].min() > 10
+    check_incre(backend, query, key, value, options, 8e-3)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("dtype", "size", "layout", "offset"),
     [("float16", 48, "BNSD", False), ("bfloat16", 32, "BSH", True), ("float16", 72, "BSH", True)],

@@ -1,11 +1,14 @@
 """Results are rounded once, half to even."""
 
+from types import SimpleNamespace
+
 import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attndsl.reference import scores
 from attndsl.reference.state import as_real, rounded
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -42,3 +45,22 @@ def test_widening_is_exact_for_every_value(dtype):
     wide = as_real(everything, np.dtype(np.float32))
     with np.errstate(all="ignore"):
         assert np.array_equal(wide, everything.astype(np.float64), equal_nan=True)
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int8"])
+def test_a_run_computes_in_its_own_dtype(real, dtype):
+    """A float64 run that went on in float32 would be no oracle of one in float32."""
+    values = np.array([[1.0, -3.0, 0.5], [96.0, 0.0, -7.0]]).astype(
+        np.dtype(dtype) if dtype != "bfloat16" else BF16
+    )
+    for array in (values, values.T):
+        found = as_real(array, np.dtype(real))
+        assert found.dtype == real and found.flags.c_contiguous
+        assert found.tolist() == array.astype(float).tolist()
+    state = SimpleNamespace(real=np.dtype(real))
+    part = scores._in_run_dtype(values, state)
+    assert (
+        part.dtype == (np.int8 if dtype == "int8" else real)
+        and part.tolist() == values.astype(float).tolist()
+    )

@@ -39,6 +39,35 @@ def test_limits_of_the_target_bind_kernels_alone():
     assert nsa(**heads)[0].shape == (5, 6, 16)
     with pytest.raises(ValueError, match="query heads a key/value head divide 128"):
         nsa(**heads, backend="tile")
+    alone = {"query": t(5, 3, 32), "key": t(13, 3, 32), "value": t(13, 3, 16), "head_num": 3}
+    nsa.bind(**call(**alone)).check_target()  # three heads, each with keys of its own
+
+
+@pytest.mark.parametrize(("keys", "legal"), [(14000, True), (14001, False)])
+@pytest.mark.filterwarnings("ignore")
+def test_a_batch_row_has_14000_compressed_keys_at_most(keys, legal):
+    total = keys + 4
+    bound = nsa.bind(
+        **call(
+            key=t(total, 2, 32),
+            value=t(total, 2, 16),
+            topk_mask=None,
+            atten_mask=None,
+            actual_cmp_seq_kvlen=[keys, total],
+            actual_sel_seq_kvlen=[-(-keys // 4), -(-keys // 4) + 1],
+        )
+    )
+    if legal:
+        bound.check_target()
+    else:
+        with pytest.raises(ValueError, match="at most 14000 compressed keys a batch row"):
+            bound.check_target()
+
+
+def test_a_scale_is_a_number():
+    for scale in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="scale_value"):
+            nsa(**call(scale_value=scale))
 
 
 def test_the_document_s_order_of_positional_arguments():

@@ -190,7 +190,7 @@ def timeless(found: Any) -> str:
 
 def recorded(found: Any, operator: Any, folder: Path) -> bytes:
     """The record of a verification."""
-    return records.write(operator, found, folder).read_bytes()
+    return records.write(operator, found, (), folder).read_bytes()
 
 
 @pytest.mark.parametrize("name", ["incre_flash_attention", "self_attention", "nsa_compress_attention"])
@@ -279,7 +279,8 @@ _CLUSTER = """
 
     def main(folder):
         operator, options = ops.relay_attention, dict(cases=12, backends=("tile",))
-        found = verify(operator, **options)
+        made = {}
+        found = verify(operator, **options, made=made)
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
             address = cluster.scheduler_address
             with Client(address) as client:
@@ -295,7 +296,7 @@ _CLUSTER = """
                           journal=folder / "journal")
         (folder / "told").write_text(" ".join(map(str, told)))
         for name, each in (("local", found), ("cluster", lost)):
-            records.write(operator, each, folder / name)
+            records.write(operator, each, made.values(), folder / name)
             (folder / name / "rows").write_text(timeless(each))
 
     if __name__ == "__main__":

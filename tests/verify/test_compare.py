@@ -340,3 +340,10 @@ def test_errors_of_float32_sums_are_judged_by_the_size_of_the_sums():
     for factor, ok in ((1.9, True), (2.1, False)):
         actual = (golden * (1 + factor * 2.0**-14)).astype(np.float32)
         assert compare(actual, golden, plain, bound=1e-3, level=L2).ok is ok
+
+
+def test_a_comparison_with_problems_is_not_ok(result):
+    _, base = result
+    wrong = base.copy()
+    wrong[0, 0] += 4
+    assert judged(base, result, bound=2**-7).ok and not judged(wrong, result, bound=2**-7).ok

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.campaign.runner import judge, wanted_of
+from attndsl.campaign.judging import judge, wanted_of
 from attndsl.codegen.samples.device_cases import DeviceCase
 from attndsl.codegen.samples.direct import allowed
 from attndsl.graph.nodes import EarlierPartial, LogSumExpMerge

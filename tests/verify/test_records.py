@@ -1,16 +1,23 @@
-"""Records: written by runs, read by lists, stale as soon as the code is another."""
+"""Records: written by runs, read by lists, stale as soon as what decides them is another."""
 
 import hashlib
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+import attndsl
 from attndsl.api import ops
 from attndsl.base.package_files import specs_dir
-from attndsl.campaign import records, runner, verify
+from attndsl.campaign import judging, record_keys, records, verify
 from attndsl.campaign.records import CHECKED, FAILED, INEFFECTIVE, STALE, UNCHECKED, Record
+from attndsl.campaign.source_meaning import cxx_meaning, python_meaning
+from attndsl.compiler.prepare_launch import compiled_for
+from attndsl.expr import Const
 from attndsl.reference import run as reference
-from attndsl.spec.operator.loader import shipped_names
+from attndsl.spec.operator.loader import load, shipped_names
+from tests.support.disguise import posing_as
 
 NAME = "relay_attention"
 
@@ -22,7 +29,7 @@ def verified():
 
 @pytest.fixture
 def recorded(verified, tmp_path):
-    records.write(ops.relay_attention, verified, tmp_path)
+    records.write(ops.relay_attention, verified, (), tmp_path)
     return verified, tmp_path
 
 
@@ -47,21 +54,44 @@ def test_a_feature_that_matters_in_no_case_is_told(effective, misses, state):
     assert Record(NAME, {"tile": backend}, ()).state("mask", "tile") == state
 
 
-def test_another_code_makes_a_record_stale(recorded, monkeypatch):
+@pytest.mark.parametrize("part", record_keys.PARTS["reference"])
+def test_another_part_makes_a_record_stale_and_none_leaves_it(recorded, part):
+    """Where all sources are as they were, nobody looks at the parts."""
     _, folder = recorded
-    before = records.digest(NAME, "reference")
-    monkeypatch.setattr(records, "digest", lambda operator, backend: before[::-1])
-    states = {each["reference"] for each in records.features_by_backend(ops.relay_attention, folder).values()}
-    assert CHECKED not in states and STALE in states
+    path = folder / f"{NAME}.json"
+    data = json.loads(path.read_text())
+    found = data["backends"]["reference"]
+    found["digest"] = "of other sources"
+    path.write_text(json.dumps(data))
+    assert records.read(NAME, folder).differing("reference") == ()
+    found["parts"][part] = "of another"
+    path.write_text(json.dumps(data))
+    record = records.read(NAME, folder)
+    assert record.differing("reference") == (part,)
+    assert {record.state(each, "reference") for each in found["features"]} == {STALE}
+
+
+def test_another_program_makes_a_record_stale():
+    operator = ops.relay_attention
+    kernels = record_keys.kernels_of(judging_cases())
+    parts, programs = (
+        record_keys.part_digests(operator, "tile"),
+        record_keys.program_digests(operator, kernels[:1]),
+    )
+    assert record_keys.differing(operator, "tile", parts, programs) == ()
+    assert record_keys.differing(operator, "tile", parts, dict.fromkeys(programs, "of another")) == (
+        record_keys.PROGRAMS,
+    )
+    assert record_keys.differing(operator, "tile", parts, {}) == (record_keys.PROGRAMS,)
 
 
 def test_a_miss_is_no_check(tmp_path, monkeypatch):
     def wrong(call):
         return tuple(output + 1 for output in reference.run(call)), []
 
-    monkeypatch.setitem(runner._BACKENDS, "reference", wrong)
+    monkeypatch.setitem(judging._BACKENDS, "reference", posing_as("reference", wrong))
     found = verify(ops.relay_attention, cases=2, backends=())
-    records.write(ops.relay_attention, found, tmp_path)
+    records.write(ops.relay_attention, found, (), tmp_path)
     states = records.features_by_backend(ops.relay_attention, tmp_path)
     assert {each["reference"] for each in states.values()} == {FAILED, UNCHECKED}
 
@@ -72,7 +102,7 @@ def test_what_an_earlier_run_says_of_other_backends_stays(recorded):
     data = json.loads(path.read_text())
     data["backends"]["emulator"] = {"digest": "old", "features": {"dtype float16": {"pass": 1}}}
     path.write_text(json.dumps(data))
-    records.write(ops.relay_attention, found, folder)
+    records.write(ops.relay_attention, found, (), folder)
     states = records.features_by_backend(ops.relay_attention, folder)
     assert states["dtype float16"]["emulator"] == STALE
 
@@ -86,13 +116,27 @@ def test_the_digest_covers_spec_and_sources(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("name", shipped_names())
-def test_committed_records_are_of_this_code_or_shown_as_stale(name):
+def test_committed_records_hold(name):
+    """Of today's code, all backends, no miss."""
     record = records.read(name)
-    assert record is not None
-    for backend, found in record.backends.items():
-        current = found["digest"] == records.digest(name, backend)
-        states = {record.state(feature, backend) for feature in found["features"]}
-        assert (STALE not in states) if current else states <= {STALE, UNCHECKED}
+    assert record is not None and set(record.backends) == {"reference", "tile", "emulator"}
+    stale = {backend: told for backend in record.backends if (told := record.differing(backend))}
+    cases = record.backends["tile"]["cases"]
+    assert not stale, f"stale by {stale}; run: attndsl verify {name} --cases {cases} --record --no-shrink"
+    states = {
+        record.state(each, backend) for backend, of in record.backends.items() for each in of["features"]
+    }
+    assert states <= {CHECKED, INEFFECTIVE, UNCHECKED} and CHECKED in states
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", shipped_names())
+def test_all_tile_programs_of_committed_records_are_those_of_today(name):
+    operator, programs = load(name), records.read(name).backends["tile"]["programs"]
+    changed = [
+        each for each, digest in programs.items() if record_keys.program_digest(operator, each) != digest
+    ]
+    assert programs and not changed
 
 
 def test_sources_are_read_once_a_process(monkeypatch):
@@ -115,3 +159,97 @@ def test_the_digest_is_that_of_names_and_contents():
     for path, name in (*records._files("tile"), *own):
         total.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     assert records.digest(NAME, "tile") == total.hexdigest()[:32]
+
+
+# What decides a result --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "same", "other"),
+    [
+        ("x = 1\n", "# why\n\nx = 1  # so\n", "x = 2\n"),
+        (
+            "def f(a):\n    return a\n",
+            'def f(a):\n    """It."""\n    return (a)\n',
+            "def f(a):\n    return\n",
+        ),
+        ("LIMIT = 3\n", 'LIMIT = 3\n"""Of tries."""\n', 'LIMIT = 3\nf("""Of tries.""")\n'),
+        ("if a:\n    b()\nc()\n", "if a: b()\nc()\n", "if a:\n    b()\n    c()\n"),
+        ("x = a - b\n", "x = (a -\n  b)\n", "x = b - a\n"),
+        ("f(1, *a)\n", "f( 1, *a )\n", "f(1, a)\n"),
+    ],
+)
+def test_python_means_the_same_without_its_comments(text, same, other):
+    assert python_meaning(text) == python_meaning(same) != python_meaning(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "same", "other"),
+    [
+        ("int x = 1;", "int x /* of it */\n  = 1;  // so", "int x = 2;"),
+        ('f("// a");', 'f("// a"); // b', 'f("// b");'),
+        ('f(\'"\'); g("a");', 'f(\'"\'); /* " */ g("a");', 'f(\'"\'); /* g("a"); */'),
+    ],
+)
+def test_cxx_means_the_same_without_its_comments(text, same, other):
+    assert cxx_meaning(text) == cxx_meaning(same) != cxx_meaning(other)
+
+
+def test_a_contract_means_the_same_on_other_lines(tmp_path):
+    """Comments, summaries and hints are words; a bound, a default and an operation are not."""
+    spec = (specs_dir() / f"{NAME}.py").read_text()
+    texts = {
+        "own": spec,
+        "moved": "# about it\n\n" + spec,
+        "bound": spec.replace("ge=0, le=8", "ge=0, le=9"),
+        "length": spec.replace("length=shared", "length=group"),
+    }
+    assert len(set(texts.values())) == len(texts)
+    told = {}
+    for key, text in texts.items():
+        (tmp_path / f"{key}.py").write_text(text)
+        told[key] = record_keys.contract_meaning(load(str(tmp_path / f"{key}.py")))
+    assert told["own"] == told["moved"] and " at 0x" not in told["own"]
+    assert len({told["own"], told["bound"], told["length"]}) == 3
+
+
+def judging_cases():
+    from attndsl.verify.cases.cases import Stream
+
+    return Stream(ops.relay_attention).take(2)
+
+
+def test_a_program_is_told_by_what_it_does():
+    kernel = record_keys.kernels_of(judging_cases())[0]
+    assert record_keys.Kernel.of_text(kernel.text) == kernel
+    program = compiled_for(ops.relay_attention, kernel.special).program
+    own = record_keys.program_meaning(program)
+    assert "# " not in own and "workspaceBytes" in own
+    first, *others = program.tiling
+    less = program.with_(tiling=(type(first)(first.name, first.ctype, Const(1), "other words"), *others))
+    worded = program.with_(tiling=(type(first)(first.name, first.ctype, first.value, "other words"), *others))
+    assert record_keys.program_meaning(worded) == own != record_keys.program_meaning(less)
+    places = {buffer: place + 32 for buffer, place in program.addresses.items()}
+    assert record_keys.program_meaning(program.with_(addresses=places)) != own
+
+
+_BY_CONTENT = ("lowering", "passes", "compiler", "codegen", "spec/authoring")
+"""Told by the kernels and contracts that they make, as templates are by the files of projects."""
+_DECIDE_NOTHING = ("api", "base", "campaign", "execute", "target", "verify/__init__.py")
+"""Processes, caches and errors; campaigns around a case; costs."""
+
+
+def test_every_source_belongs_to_a_part_or_decides_nothing():
+    told = {name for part in record_keys.SOURCES for _, name in record_keys.source_files(part)}
+    root = Path(attndsl.__file__).parent
+    rest = {
+        name
+        for path, name in records._files("emulator")
+        if path.is_relative_to(root)
+        and name not in told | record_keys._WORDS_ALONE
+        and not name.startswith(_BY_CONTENT + _DECIDE_NOTHING)
+    }
+    assert rest == set()
+    assert all((root / name).is_file() for name in record_keys._WORDS_ALONE)
+    needed = {"reference/run.py", "verify/judge/compare.py", "tile_interpreter/run.py", "campaign/judging.py"}
+    assert needed <= told and any(re.fullmatch(r"emulator/include/.*\.h", name) for name in told)

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from attndsl.api import ops
-from attndsl.campaign import runner
+from attndsl.campaign import judging
 from attndsl.campaign.results import MISS, PASS
 from attndsl.reference import run as reference
 from attndsl.verify.judge import benchmark
 from attndsl.verify.judge.compare import LEVELS
 from attndsl.verify.judge.golden import golden
+from tests.support.disguise import posing_as
 
 VALUE, DESCALE = 100, 1 / 40
 TIE = 5.5
@@ -52,9 +53,9 @@ def verdict(monkeypatch, call, change):
         wrong.reshape(len(wrong), 2, -1)[:, 0] += change
         return (wrong.astype(np.float16),), []
 
-    monkeypatch.setitem(runner._BACKENDS, "tile", run)
-    wanted = runner.Wanted(found, benchmark.run(call), LEVELS[0].of_squares())
-    return runner.judge(call, "tile", wanted)
+    monkeypatch.setitem(judging._BACKENDS, "tile", posing_as("tile", run))
+    wanted = judging.Wanted(found, benchmark.run(call), LEVELS[0].of_squares())
+    return judging.judge(call, "tile", wanted)
 
 
 def test_the_other_integer_is_right_at_a_boundary(monkeypatch):

@@ -16,7 +16,7 @@ from attndsl.base.disk_cache import CacheNotWritable
 from attndsl.base.errors import InternalError
 from attndsl.base.package_files import specs_dir
 from attndsl.base.source_location import UNKNOWN_LINE
-from attndsl.campaign import run_case, runner, verify
+from attndsl.campaign import judging, run_case, verify
 from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, Verification
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.errors import (
@@ -33,10 +33,12 @@ from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream, stream_of
 from attndsl.verify.data.integers import Integers
+from attndsl.verify.judge import golden as golden_module
 from attndsl.verify.judge.compare import LEVELS
 from attndsl.verify.judge.golden import Golden, Result
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import FILL, RECIPROCAL_ROOT, WORKLOAD
+from tests.support.disguise import posing_as
 
 operator = ops.incre_flash_attention
 compiler = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="needs a compiler")
@@ -69,7 +71,7 @@ def probe(stream):
 
 
 def replaced(monkeypatch, backend, function):
-    monkeypatch.setitem(runner._BACKENDS, backend, function)
+    monkeypatch.setitem(judging._BACKENDS, backend, posing_as(backend, function))
 
 
 def altered(change):
@@ -109,6 +111,46 @@ def test_the_reference_agrees_with_float64_for_every_operator(name):
     found = verify(getattr(ops, name), cases=6, backends=())
     assert [(row.case, row.results[0].message) for row in found.misses] == []
     assert found.counts("reference") == {PASS: 6}
+
+
+@pytest.mark.parametrize(
+    ("backend", "who", "told"),
+    [
+        ("tile", "reference", "reference in float32 ran"),
+        ("reference", "tile", "tile interpreter ran"),
+        ("tile", "oracle", "reference in float64 ran"),
+        ("tile", "nobody", "nothing ran"),
+        ("tile", "both", "tile interpreter and the reference in float32 ran"),
+    ],
+)
+def test_results_of_another_backend_or_the_oracle_are_no_results(stream, monkeypatch, backend, who, told):
+    """Right numbers all the same: only who computed them tells them apart."""
+    case = next(each for each in drawn(stream, 40) if lowers(each))
+    call = case.call()
+    wanted = judging.wanted_of(case, call)
+    own = {name: judging._BACKENDS[name] for name in ("reference", "tile")}
+    told_before = own["reference"](case.call())
+
+    def both(call):
+        return own["tile"](call)[0], own["reference"](call)[1]
+
+    runs = {
+        **own,
+        "oracle": lambda call: (reference.run(call, precision="float64"), ()),
+        "nobody": lambda call: told_before,
+        "both": both,
+    }
+    assert judging.judge(call, backend, wanted).status == PASS
+    monkeypatch.setitem(judging._BACKENDS, backend, runs[who])
+    found = judging.judge(call, backend, wanted)
+    assert found.status == MISS and f"no results of the {backend} backend" in found.message
+    assert told in found.message
+
+
+def test_an_oracle_in_float32_is_no_oracle(probe, monkeypatch):
+    monkeypatch.setattr(golden_module, "_FLOAT64", np.dtype(np.float32))
+    with pytest.raises(InternalError, match="golden results are computed by the reference in float32"):
+        judging.wanted_of(probe, probe.call())
 
 
 def test_integer_queries_are_pooled_by_the_dtype_of_their_results():
@@ -177,7 +219,7 @@ def test_probes_whose_weights_a_bias_makes_inexact_may_differ_twice_as_far(strea
     case = next(each for each in drawn(stream, 40) if ("pse_shift" in each.features) == biased)
     for how, reach in (("probe", 8 if biased else 4), ("normal", 1)):
         case = filled(case, how)
-        assert runner._reach(case, case.call()) == reach
+        assert judging._reach(case, case.call()) == reach
 
 
 @pytest.mark.parametrize(
@@ -191,9 +233,9 @@ def test_what_is_rounded_to_integers_is_bounded_as_other_results_are(reach, away
     call = ops.self_attention.bind(**rows, calcType=3, headNum=2)
     unrounded, step = np.array([1.5 - away]), np.ones(1)
     result = Result("out", np.ones(1, np.int8), np.zeros(1, bool), step, step, unrounded, step)
-    wanted = runner.Wanted(Golden((result,), {}), (), None, reach)
+    wanted = judging.Wanted(Golden((result,), {}), (), None, reach)
     plain, two = (unrounded + 0.05).astype(np.float32), np.full(1, 2, np.int8)
-    assert runner._compared(call, two, result, plain, wanted).ok is ok
+    assert judging._compared(call, two, result, plain, wanted).ok is ok
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int8])
@@ -201,7 +243,7 @@ def test_what_is_rounded_to_integers_is_bounded_as_other_results_are(reach, away
 def test_of_probes_an_element_near_zero_has_the_errors_of_its_row(stream, dtype, how, ok):
     """Off by less than a bound of its row, and four bounds of its own."""
     cases = drawn(stream_of(ops.relay_attention) if dtype is np.float16 else stream, 40)
-    plain = (each for each in cases if not runner._dequantized(each.call()))
+    plain = (each for each in cases if not judging._dequantized(each.call()))
     case = filled(next(each for each in plain if each.call().dtype == "float16"), how)
     values = np.tile([6.0, -6.0, 0.0, 6.0], 8).reshape(2, 16)
     sizes, row_sizes = np.maximum(1, np.abs(values)), np.full(values.shape, 5.2)
@@ -211,10 +253,10 @@ def test_of_probes_an_element_near_zero_has_the_errors_of_its_row(stream, dtype,
     if dtype is np.int8:
         unrounded, step = values + np.where(values, 0, 0.45), np.full(values.shape, 3.0)
         result = replace(result, unrounded=unrounded, step=step)
-    reach = runner._reach(case, case.call())
-    wanted = runner.Wanted(Golden((result,), {}), (), None, reach)
+    reach = judging._reach(case, case.call())
+    wanted = judging.Wanted(Golden((result,), {}), (), None, reach)
     base = (values if result.unrounded is None else result.unrounded).astype(np.float16)
-    found = runner._compared(case.call(), actual.astype(dtype), result, base, wanted)
+    found = judging._compared(case.call(), actual.astype(dtype), result, base, wanted)
     assert found.ok is ok
 
 
@@ -333,7 +375,7 @@ def test_one_element_that_cancels_is_no_miss_where_softmax_is_saturated(monkeypa
     def blur(output):
         output *= np.asarray(1 + 2**-7, output.dtype)
 
-    monkeypatch.setattr(runner.benchmark, "run", lambda call: reference.run(call))
+    monkeypatch.setattr(judging.benchmark, "run", lambda call: reference.run(call))
     verdicts = {}
     for how, change in itertools.product(("extreme", "normal"), (off_where_small, blur)):
         replaced(monkeypatch, "tile", altered(change))
@@ -423,7 +465,7 @@ def test_a_report(report):
     assert sum(data["backends"]["tile"]["counts"].values()) == 8
     assert data["excluded"] == ["dequant_scale1", "quant_scale1", "dequant_scale2"]
     cases = data["distribution"]
-    assert cases["cases"] == 8 and sum(cases["key tiles of the longest row"].values()) == 8
+    assert cases["cases"] == 8 and sum(cases["key tiles of an item"].values()) == 8
     assert cases["features"]["dtype float16"] + cases["features"]["dtype bfloat16"] == 8
     text = io.StringIO()
     found.print(Console(file=text))

@@ -110,7 +110,7 @@ class LoadNz(Instruction):
                 self._place(machine, source, number)
 
     def _place(self, machine: Machine, source: Array, matrix: int) -> None:
-        depth = BLOCK // source.itemsize
+        depth = block_elements(self.dst.buffer.dtype)
         rows, groups = source.shape[0], _up(source.shape[1], depth) // depth
         offset, padded_rows, row_step, matrix_step = _image_steps(self)(machine.scalars)
         start, slot = offset + matrix * matrix_step * depth, machine.slot(self.dst.buffer)
@@ -123,7 +123,7 @@ class LoadNz(Instruction):
             whole = target[: groups * padded_rows * depth].reshape(groups, padded_rows, depth)
             image = whole[:, : rows * row_step : row_step]
         else:  # the last column group ends before its last rows
-            size = source.itemsize
+            size = target.itemsize
             strides = (padded_rows * depth * size, row_step * depth * size, size)
             image = np.ndarray((groups, rows, depth), target.dtype, target, 0, strides)
         if source.shape[1] != groups * depth:
@@ -315,11 +315,14 @@ class Mmad(Instruction):
 
     def run(self, machine: Machine) -> None:
         m, n, k = _product_size(self)(machine.scalars)
-        depth = _up(k, block_elements(self.a.buffer.dtype))
+        block = block_elements(self.a.buffer.dtype)
+        depth = _up(k, block)
+        left, right = _from(machine, self.a), _from(machine, self.b)
         # fp64 holds every sum of int8 products exactly
-        exact = np.dtype(np.float64 if self.a.buffer.dtype == "int8" else np.float32)
-        a = _from_zz(_from(machine, self.a), whole_fractals(m), depth, exact)
-        b = _from_zn(_from(machine, self.b), depth, whole_fractals(n), exact)
+        wide = self.a.buffer.dtype == "int8" or left.dtype == np.float64
+        exact = np.dtype(np.float64 if wide else np.float32)
+        a = _from_zz(left, whole_fractals(m), depth, block, exact)
+        b = _from_zn(right, depth, whole_fractals(n), block, exact)
         result = np.ascontiguousarray(a[:m, :k]) @ np.ascontiguousarray(b[:k, :n])
         rows, groups = whole_fractals(m), whole_fractals(n) // FRACTAL
         out = _from(machine, self.dst)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
@@ -438,18 +441,16 @@ def _from(machine: Machine, region: Region) -> Array:
     return machine.slot(region.buffer)[int(machine.value(region.offset)) :]
 
 
-def _from_zz(flat: Array, rows: int, cols: int, dtype: np.dtype[Any]) -> Array:
-    """A matrix in L0A as rows, its numbers in another dtype."""
-    depth = BLOCK // flat.itemsize
+def _from_zz(flat: Array, rows: int, cols: int, depth: int, dtype: np.dtype[Any]) -> Array:
+    """A matrix in L0A as rows, its numbers in another dtype; ``depth``: elements of a block."""
     grid = flat[: rows * cols].reshape(rows // FRACTAL, cols // depth, FRACTAL, depth)
     found = np.empty((rows, cols), dtype)
     found.reshape(rows // FRACTAL, FRACTAL, cols // depth, depth)[...] = grid.transpose(0, 2, 1, 3)
     return found
 
 
-def _from_zn(flat: Array, rows: int, cols: int, dtype: np.dtype[Any]) -> Array:
-    """A matrix in L0B as rows, its numbers in another dtype."""
-    depth = BLOCK // flat.itemsize
+def _from_zn(flat: Array, rows: int, cols: int, depth: int, dtype: np.dtype[Any]) -> Array:
+    """A matrix in L0B as rows, its numbers in another dtype; ``depth``: elements of a block."""
     grid = flat[: rows * cols].reshape(rows // depth, cols // FRACTAL, FRACTAL, depth)
     found = np.empty((rows, cols), dtype)
     found.reshape(rows // depth, depth, cols // FRACTAL, FRACTAL)[...] = grid.transpose(0, 3, 1, 2)

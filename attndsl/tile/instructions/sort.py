@@ -191,7 +191,7 @@ class SplitRecords(VectorInstruction):
     def run(self, machine: Machine) -> None:
         source = view(machine, self.src)[0].reshape(-1, _RECORD).copy()
         view(machine, self.dst)[0] = source[:, 0]
-        view(machine, self.indices)[0].view(np.uint32)[...] = source[:, 1].copy().view(np.uint32)
+        view(machine, self.indices)[0].view(np.uint32)[...] = source[:, 1].astype(np.float32).view(np.uint32)
 
     def text(self, names: Names) -> str:
         places = f"{operands(names, self.dst)}, {_unsigned(names, self.indices)}, {operands(names, self.src)}"

@@ -295,8 +295,8 @@ class ShiftBits(VectorInstruction):
         return (self.src,)
 
     def run(self, machine: Machine) -> None:
-        words = view(machine, self.src).view(np.uint32)
-        view(machine, self.dst).view(np.uint32)[...] = _SHIFTS[self.op](words, np.uint32(self.bits))
+        words = view(machine, self.src).astype(np.float32).view(np.uint32)
+        view(machine, self.dst)[...] = _SHIFTS[self.op](words, np.uint32(self.bits)).view(np.float32)
 
     def text(self, names: Names) -> str:
         words = [reinterpreted(names, each, "uint32_t") for each in (self.dst, self.src)]
@@ -368,11 +368,11 @@ _INTEGRAL = {"CAST_RINT": np.rint, "CAST_FLOOR": np.floor, "CAST_CEIL": np.ceil,
 _TO_INTEGER = tuple(_INTEGRAL)
 
 
-def _converted(values: Array, dtype: str, mode: str) -> Array:
+def _converted(values: Array, source: str, dtype: str, mode: str) -> Array:
     """To integers: rounded by the mode, beyond the range its end, NaN as 0; to floats: as they are, whoever
     stores them rounds to nearest even."""
     target = NUMPY_DTYPES[dtype]
-    if values.dtype.kind == "f" and target == values.dtype:
+    if source == dtype:
         return np.asarray(_INTEGRAL[mode](values))
     if target.kind not in "iu":
         return values
@@ -408,8 +408,8 @@ class Convert(VectorInstruction):
         return (self.src,)
 
     def run(self, machine: Machine) -> None:
-        source = view(machine, self.src)
-        view(machine, self.dst)[...] = _converted(source, self.dst.buffer.dtype, self.mode)
+        source, dst = view(machine, self.src), self.dst.buffer.dtype
+        view(machine, self.dst)[...] = _converted(source, self.src.buffer.dtype, dst, self.mode)
 
     def text(self, names: Names) -> str:
         mode = f"RoundMode::{self.mode}"

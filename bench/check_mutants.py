@@ -1,0 +1,338 @@
+"""Proof that the checks of the checks can fail: seeded defects in ``verify``, ``reference`` and specs.
+
+A defect is put into one source, and the fast tests that reach its line run on it, the quickest first, until
+one fails. Which test executes which line is measured once for each test file, and kept in attndsl's cache;
+what a line at the level of a module defines is reached by tests that execute a function with that name in it,
+a spec by tests that bind or read its operator. Tests that compare digests of sources or whole generated
+files are left out: they would see any change. Defects that do not load do not count; others are drawn.
+
+    python bench/check_mutants.py --mutants 200 --journal checks.jsonl     (goes on where it stopped)
+    python bench/check_mutants.py --only 3f2a90c1d4                        (one of them again)
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from python_mutants import CLASSES, PythonMutant, drawn, mutants_of
+
+from attndsl.base.disk_cache import content_key, stored_or_made
+from attndsl.campaign.jobs import Job, LocalProcesses, results_of
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ("attndsl/verify", "attndsl/reference", "specs/*.py")
+TESTS = (
+    "tests/verify",
+    "tests/reference",
+    "tests/diagnosis",
+    "tests/spec",
+    "tests/lowering/test_softmax_off.py",
+    "tests/lowering/test_score_functions.py",
+    "tests/lowering/test_sums_of_attentions.py",
+)
+_SEE_ANY_CHANGE = ("test_committed_records_hold", "test_generated_is_in_step", "test_all_tile_programs")
+_NO_TESTS_OF_SOURCES = ("test_cases_lower", "test_campaign_jobs", "test_records", "fuzz")
+"""Parts of names of test files that take longest and reach nothing that others do not."""
+BUDGET = 45.0
+"""Seconds of tests, as measured alone, that a mutant runs at most."""
+_HANGS = 240.0
+_NOT_COLLECTED = 2
+"""The exit code of pytest where a file of tests cannot be imported."""
+KILLED, SURVIVED, NOT_LOADED = "killed", "survived", "not loaded"
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Tests with their seconds, the lines that each executes by file, and the specs that it uses."""
+
+    tests: Mapping[str, Mapping[str, Any]]
+
+    def by(self, mutant: PythonMutant) -> list[str]:
+        """The tests that reach a mutant, the quickest first."""
+        if mutant.file.startswith("specs/"):
+            spec = Path(mutant.file).stem
+            found = {test for test, told in self.tests.items() if spec in told["specs"]}
+        elif mutant.names:
+            found = self._at(_users(mutant.names))
+        else:
+            found = self._at({mutant.file: set(range(mutant.lines[0], mutant.lines[1] + 1))})
+        return sorted(found, key=lambda test: self.tests[test]["seconds"])
+
+    def _at(self, places: Mapping[str, set[int]]) -> set[str]:
+        return {
+            test
+            for test, told in self.tests.items()
+            if any(lines & set(told["lines"].get(str(ROOT / file), ())) for file, lines in places.items())
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutant: ``by`` the test that failed; ``tests``: how many were there to run."""
+
+    status: str
+    by: str
+    tests: int
+    seconds: float
+
+
+def sources(of: Sequence[str] = SOURCES) -> list[str]:
+    """The files that are changed."""
+    found: list[Path] = []
+    for each in of:
+        path = ROOT / each
+        found += ROOT.glob(each) if "*" in each else path.rglob("*.py") if path.is_dir() else [path]
+    return sorted(str(path.relative_to(ROOT)) for path in found)
+
+
+def test_files(folders: Sequence[str]) -> list[str]:
+    """The files of the tests that may see a mutant."""
+    found = [
+        path
+        for each in folders
+        for path in ([ROOT / each] if each.endswith(".py") else sorted((ROOT / each).rglob("test_*.py")))
+    ]
+    return [
+        str(path.relative_to(ROOT)) for path in found if not any(n in path.name for n in _NO_TESTS_OF_SOURCES)
+    ]
+
+
+# Which test reaches what ------------------------------------------------------------------------------------
+
+
+def measured(file: str, key: str) -> dict[str, dict[str, Any]]:
+    """The job of measuring the tests of a file; from the cache where it is there."""
+
+    def read(folder: Path) -> dict[str, dict[str, Any]] | None:
+        try:
+            found: dict[str, dict[str, Any]] = json.loads((folder / "tests.json").read_text())
+        except (OSError, ValueError):
+            return None
+        return found
+
+    return stored_or_made(
+        f"reached-{key}",
+        lambda: _measure(file),
+        read,
+        lambda folder, made: (folder / "tests.json").write_text(json.dumps(made)),
+    )
+
+
+def _measure(file: str) -> dict[str, dict[str, Any]]:
+    with tempfile.TemporaryDirectory(prefix="attndsl-") as folder:
+        out = Path(folder) / "tests.json"
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "bench"),
+            "REACHED_FILES": "\n".join(str(ROOT / each) for each in sources()),
+            "REACHED_OUT": str(out),
+        }
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "reached_lines", "-p"]
+        command += ["no:cacheprovider", "--tb=no", file]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        if not out.is_file():
+            raise SystemExit(f"{file} cannot be measured:\n{done.stdout}{done.stderr}")
+        return json.loads(out.read_text())  # type: ignore[no-any-return]
+
+
+def reached(files: Iterable[str], told: str) -> Reached:
+    """What the tests reach, measured in processes."""
+    texts = content_key(*(part for each in sources() for part in (each, (ROOT / each).read_text())))
+    keys = {file: content_key(texts, file, (ROOT / file).read_text()) for file in files}
+    show = _progress(told, len(keys))
+    found = results_of(
+        (Job(key, measured, (file, key)) for file, key in keys.items()), LocalProcesses(), progress=show
+    )
+    tests = {
+        test: each
+        for key in keys.values()
+        for test, each in found[key].items()
+        if each.get("passed") and not any(name in test for name in _SEE_ANY_CHANGE)
+    }
+    return Reached(tests)
+
+
+def _users(names: Iterable[str]) -> dict[str, set[int]]:
+    """Lines of the functions that use names of modules or classes, also by way of other such names."""
+    trees = {file: ast.parse((ROOT / file).read_text()) for file in sources()}
+    wanted = set(names)
+    while True:
+        more = {
+            target.id
+            for tree in trees.values()
+            for statement in ast.walk(tree)
+            if isinstance(statement, ast.Assign) and statement.col_offset == 0 and _uses(statement, wanted)
+            for target in statement.targets
+            if isinstance(target, ast.Name)
+        }
+        if more <= wanted:
+            break
+        wanted |= more
+    found: dict[str, set[int]] = {}
+    for file, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and _uses(node, wanted):
+                lines = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+                found.setdefault(file, set()).update(lines)
+    return found
+
+
+def _uses(node: ast.AST, names: set[str]) -> bool:
+    return any(
+        (isinstance(each, ast.Name) and each.id in names)
+        or (isinstance(each, ast.Attribute) and each.attr in names)
+        for each in ast.walk(node)
+    )
+
+
+# Mutants ----------------------------------------------------------------------------------------------------
+
+
+def tried(mutant: PythonMutant, tests: Sequence[str], seconds: Mapping[str, float]) -> Outcome:
+    """The job of trying a mutant on tests, as many as the budget allows."""
+    started, chosen, total = time.monotonic(), [], 0.0
+    for test in tests:
+        total += seconds[test]
+        if chosen and total > BUDGET:
+            break
+        chosen.append(test)
+    if not chosen:
+        return Outcome(SURVIVED, "no test reaches it", 0, 0.0)
+    with tempfile.TemporaryDirectory(prefix="attndsl-") as folder:
+        text = Path(folder) / "text.py"
+        text.write_text(mutant.text(ROOT))
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "bench" / "mutated"),
+            "ATTNDSL_MUTATED": str(ROOT / mutant.file),
+            "ATTNDSL_MUTATED_TEXT": str(text),
+            "ATTNDSL_STORE_PROGRAMS": "0",
+        }
+        (Path(folder) / "tests.txt").write_text("\n".join(chosen))
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
+        command += ["--tb=no", "-rfE", f"@{folder}/tests.txt"]
+        try:
+            done = subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=_HANGS
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(KILLED, "it does not end", len(tests), time.monotonic() - started)
+        if done.returncode == _NOT_COLLECTED and not _loads(mutant, environment):
+            return Outcome(NOT_LOADED, "", len(tests), time.monotonic() - started)
+    told = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, re.MULTILINE)
+    status = SURVIVED if done.returncode == 0 else KILLED
+    by = told[1] if told else "" if status == SURVIVED else f"exit code {done.returncode}"
+    return Outcome(status, by, len(tests), time.monotonic() - started)
+
+
+def _loads(mutant: PythonMutant, environment: Mapping[str, str]) -> bool:
+    """Whether the source can be imported, or the spec loaded."""
+    if mutant.file.startswith("specs/"):
+        code = f"from attndsl.spec.operator.loader import load; load({Path(mutant.file).stem!r})"
+    else:
+        code = "import " + mutant.file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True)
+    return done.returncode == 0
+
+
+def _progress(what: str, total: int) -> Any:
+    def show(done: int) -> None:
+        print(f"\r{what}: {done} of {total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
+
+    return show
+
+
+def campaign(
+    mutants: Iterator[PythonMutant], count: int, tests: Reached, journal: Path | None
+) -> list[tuple[PythonMutant, Outcome]]:
+    """The first mutants that load, with what became of them."""
+    seconds = {test: told["seconds"] for test, told in tests.tests.items()}
+    found: list[tuple[PythonMutant, Outcome]] = []
+    while missing := count - len(found):
+        batch = [mutant for mutant, _ in zip(mutants, range(missing), strict=False)]
+        if not batch:
+            break
+        jobs, chosen = [], {}
+        for each in batch:
+            of_it = tests.by(each)
+            key = content_key(each.name, each.text(ROOT), *of_it, *_test_texts(of_it))
+            chosen[key] = each
+            jobs.append(Job(key, tried, (each, of_it, {test: seconds[test] for test in of_it})))
+        done = results_of(jobs, LocalProcesses(), journal, _progress("mutants", len(jobs)))
+        found += [(chosen[job.key], done[job.key]) for job in jobs if done[job.key].status != NOT_LOADED]
+    return found
+
+
+def _test_texts(tests: Iterable[str]) -> list[str]:
+    files = sorted({test.split("::")[0] for test in tests})
+    return [(ROOT / file).read_text() for file in files]
+
+
+def report(found: Sequence[tuple[PythonMutant, Outcome]], seconds: float) -> Iterator[str]:
+    """Counts by class, then the survivors."""
+    total, killed = Counter[str](), Counter[str]()
+    for mutant, outcome in found:
+        total[mutant.kind] += 1
+        killed[mutant.kind] += outcome.status == KILLED
+    for kind in sorted(total):
+        yield f"{kind:<12} {killed[kind]:>4} of {total[kind]:>4}"
+    rate = 100 * sum(killed.values()) / max(len(found), 1)
+    each = sum(outcome.seconds for _, outcome in found) / max(len(found), 1)
+    yield f"killed {sum(killed.values())} of {len(found)} mutants ({rate:.1f} %)"
+    yield f"{seconds:.0f} s, {each:.1f} s a mutant"
+    for mutant, outcome in found:
+        if outcome.status == SURVIVED:
+            yield f"survived {mutant.name} {mutant.kind} {mutant.file}:{mutant.line} ({outcome.tests} tests)"
+            yield f"    {mutant.shown(ROOT)}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--mutants", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", action="append", default=[], metavar="ID")
+    parser.add_argument("--sources", nargs="*", default=SOURCES, metavar="PATH")
+    parser.add_argument("--tests", nargs="*", default=TESTS, metavar="PATH")
+    parser.add_argument("--journal", type=Path)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    started = time.monotonic()
+    every = [mutant for file in sources(options.sources) for mutant in mutants_of(ROOT, file)]
+    chosen = drawn(every, options.seed)
+    if options.only:
+        chosen = iter([mutant for mutant in every if mutant.name in options.only])
+    tests = reached(test_files(options.tests), "test files")
+    found = campaign(chosen, len(options.only) or options.mutants, tests, options.journal)
+    if options.json:
+        rows = [
+            {
+                "id": m.name,
+                "class": m.kind,
+                "file": m.file,
+                "line": m.line,
+                "change": m.shown(ROOT),
+                **vars(o),
+            }
+            for m, o in found
+        ]
+        print(json.dumps({"classes": sorted(CLASSES), "mutants": rows}, indent=1))
+    else:
+        print("\n".join(report(found, time.monotonic() - started)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

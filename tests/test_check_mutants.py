@@ -1,0 +1,119 @@
+"""bench/check_mutants.py: what it changes, that a change is what Python runs, and which tests it chooses."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[1] / "bench"
+sys.path.insert(0, str(BENCH))
+
+import check_mutants  # noqa: E402
+import python_mutants  # noqa: E402
+
+
+def changes(folder: Path, text: str, kind: str) -> list[str]:
+    (folder / "code.py").write_text(text)
+    return [each.text(folder) for each in python_mutants.mutants_of(folder, "code.py") if each.kind == kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "wanted"),
+    [
+        ("arithmetic", "x = (a) + b", ["x = (a) - b"]),
+        ("arithmetic", "x = f'{a}' + 'b'", []),
+        ("arithmetic", "def f(x):\n    return isinstance(x, Array | Bool)", []),
+        ("branch", "y = 1 if a else 2", ["y = 1 if True else 2", "y = 1 if False else 2"]),
+        ("branch", "if TYPE_CHECKING:\n    pass", []),
+        ("comparison", "x = a <= b", ["x = a < b"]),
+        ("comparison", "x = a not in b", ["x = a in b"]),
+        ("element", "KINDS = (ONE, TWO, 'three')", ["KINDS = (TWO, 'three')", "KINDS = (ONE, 'three')"]),
+        (
+            "extreme",
+            "x = np.maximum(a, b).any()",
+            ["x = np.maximum(a, b).all()", "x = np.minimum(a, b).any()"],
+        ),
+        ("logic", "x = not a", ["x = a"]),
+        ("logic", "x = a and b", ["x = a or b"]),
+        ("number", "x = 0.5", ["x = 5.0"]),
+        ("number", "x = a[3]", ["x = a[4]"]),
+        ("number", "def f(x: Literal[3]) -> None: ...", []),
+        ("number", "raise Wrong(3)", []),
+        ("omission", "found.append(a)", ["pass"]),
+        ("omission", "def f():\n    yield a", ["def f():\n    yield from ()"]),
+        ("precision", "x = np.float64(a)", ["x = np.float32(a)"]),
+        ("tolerance", "x = 2.0**-8", ["x = (10 * 2.0**-8)"]),
+        ("tolerance", "x = f(bound=a + b)", ["x = f(bound=10 * (a + b))"]),
+        (
+            "verdict",
+            "def f() -> bool:\n    return a",
+            ["def f() -> bool:\n    return True", "def f() -> bool:\n    return False"],
+        ),
+        ("verdict", "def f() -> list[str]:\n    return a", ["def f() -> list[str]:\n    return []"]),
+        ("verdict", "def f() -> int:\n    return a", []),
+    ],
+)
+def test_a_class_changes_what_it_is_about(tmp_path: Path, kind: str, text: str, wanted: list[str]) -> None:
+    assert changes(tmp_path, text, kind) == wanted
+
+
+def test_every_source_has_mutants_and_all_classes_have_some() -> None:
+    files = check_mutants.sources()
+    mutants = [each for file in files for each in python_mutants.mutants_of(check_mutants.ROOT, file)]
+    assert {each.kind for each in mutants} == set(python_mutants.CLASSES)
+    assert {each.file.split("/")[1] for each in mutants if each.file.startswith("attndsl")} == {
+        "verify",
+        "reference",
+    }
+    assert {each.file for each in mutants} >= {
+        f"specs/{name}.py" for name in ("relay_attention", "self_attention")
+    }
+    assert len({each.name for each in mutants}) == len(mutants)
+    first = [each.name for each, _ in zip(python_mutants.drawn(mutants, 3), range(40), strict=False)]
+    again = [each.name for each, _ in zip(python_mutants.drawn(mutants, 3), range(40), strict=False)]
+    other = [each.name for each, _ in zip(python_mutants.drawn(mutants, 4), range(40), strict=False)]
+    assert first == again != other
+
+
+@pytest.mark.parametrize("mutated", [True, False])
+def test_python_runs_the_changed_source(tmp_path: Path, mutated: bool) -> None:
+    """Also where compiled code of the file is there already; whoever reads it sees it, too."""
+    (tmp_path / "code.py").write_text("VALUE = 1\n")
+    (tmp_path / "text.py").write_text("VALUE = 2\n")
+    command = [sys.executable, "-c", "import code_of as c; print(c.VALUE, open(c.__file__).read() != '')"]
+    (tmp_path / "code.py").rename(tmp_path / "code_of.py")
+    environment = {**os.environ, "PYTHONPATH": f"{BENCH / 'mutated'}{os.pathsep}{tmp_path}"}
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    if mutated:
+        environment |= {"ATTNDSL_MUTATED": str(tmp_path / "code_of.py")}
+        environment |= {"ATTNDSL_MUTATED_TEXT": str(tmp_path / "text.py")}
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout.split()[0] == ("2" if mutated else "1")
+
+
+def test_tests_are_chosen_by_the_lines_that_they_execute() -> None:
+    root = check_mutants.ROOT
+    file = "attndsl/verify/judge/compare.py"
+    mutants = list(python_mutants.mutants_of(root, file))
+    inside = next(each for each in mutants if not each.names and each.lines[0] > 100)
+    outside = next(each for each in mutants if each.names)
+    told = {
+        "slow": {"seconds": 9.0, "lines": {str(root / file): [inside.lines[0]]}, "specs": []},
+        "quick": {
+            "seconds": 1.0,
+            "lines": {str(root / file): [inside.lines[0], 1]},
+            "specs": ["relay_attention"],
+        },
+        "other": {"seconds": 0.1, "lines": {str(root / file): [1]}, "specs": []},
+    }
+    reached = check_mutants.Reached(told)
+    assert reached.by(inside) == ["quick", "slow"]
+    spec = next(python_mutants.mutants_of(root, "specs/relay_attention.py"))
+    assert reached.by(spec) == ["quick"]
+    users = check_mutants._users(outside.names)
+    line = min(users[file])
+    assert check_mutants.Reached({"t": {**told["other"], "lines": {str(root / file): [line]}}}).by(
+        outside
+    ) == ["t"]
