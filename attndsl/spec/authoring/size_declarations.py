@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attndsl.base.source_location import author_line
-from attndsl.expr import Expr, ExprLike, Symbol
+from attndsl.expr import Const, Expr, ExprLike, Symbol
 from attndsl.graph.nodes import AXIS_MEANINGS, AXIS_ORDER
 from attndsl.spec import errors
 from attndsl.spec.authoring.argument_checks import (
@@ -59,7 +59,10 @@ class SizeDeclarations(DeclaredNames):
             if role not in AXIS_ORDER:
                 known = ", ".join(f"{axis} {meaning}" for axis, meaning in AXIS_MEANINGS.items())
                 raise errors.UnknownNameError(f"'{role}' is no axis; there are {known}", author_line())
-            self._axes[role] = check_expression(f"the extent of axis {role}", extent)
+            found = check_expression(f"the extent of axis {role}", extent)
+            if isinstance(found, Const) and not (isinstance(found.value, int) and found.value > 0):
+                raise wrong(f"the extent of axis {role}", extent, "a whole number of at least 1, or a size")
+            self._axes[role] = found
 
     def _declared_dim(self, dim: object) -> None:
         if not isinstance(dim, Symbol):

@@ -63,6 +63,7 @@ from attndsl.spec.authoring.argument_checks import (
     check_condition,
     check_expression,
     check_index,
+    check_number,
     scalar,
     wrong,
 )
@@ -410,6 +411,9 @@ def elementwise(op: str, *operands: Operand) -> Value:
             "(attndsl.spec has maximum and minimum of numbers)",
         )
     nodes = tuple(as_node(operand) for operand in operands)
+    divisor = nodes[-1].value if op == "divide" and isinstance(nodes[-1], Scalar) else None
+    if isinstance(divisor, Const) and divisor.value == 0:
+        raise wrong("the divisor", operands[-1], "another number than 0")
     axes = merge_axes(*(getattr(node, "axes", ()) for node in nodes))
     return Value(Elementwise(op=op, inputs=nodes, axes=axes, where=where))
 
@@ -472,6 +476,9 @@ def as_node(operand: object) -> Node:
         return operand.node
     if isinstance(operand, Expr | int | float | np.generic):
         number = scalar("an operand", operand)
+        for part in number.walk():
+            if isinstance(part, Const):
+                check_number("an operand", part.value)
         _check_no_index(number)
         return Scalar(value=number, where=author_line())
     raise GraphError(f"a value, a parameter or a number is needed here, got {operand!r}", author_line())

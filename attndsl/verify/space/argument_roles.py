@@ -211,5 +211,8 @@ def scores_factor(graph: Graph, env: dict[str, object]) -> float:
             for operand in node.inputs:
                 if isinstance(operand, Scalar) and not operand.axes:
                     value = float(operand.value.evaluate(env))
-                    factor = factor * value if node.op == "multiply" else factor / value
+                    if node.op == "multiply":
+                        factor *= value
+                    elif value:  # scores divided by 0 are infinite, whatever the queries hold
+                        factor /= value
     return factor
