@@ -94,7 +94,8 @@ def check_axes(
                     node.where,
                 )
         query = node.query if isinstance(node, Scores) else None
-        if isinstance(query, Input | Cast) and "Q" not in query.axes and not extents["Q"].same(Const(1)):
+        one = isinstance(query, Input | Cast) and {*query.axes} == {"B", "N", "D"}
+        if one and not extents["Q"].same(Const(1)):
             raise errors.SpecError(
                 f"queries without an axis Q have one position, and axis Q has {axes['Q']}; write "
                 "op.axes(Q=1), or give them an axis Q",
