@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.attention.continuous import ring_slot, score_slot, state_row
+from attndsl.lowering.attention.continuous import first_time, ring_slot, score_slot, state_row
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.matmul_stages import scores_of
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
@@ -36,13 +36,17 @@ from attndsl.lowering.emit.loop_scalars import (
     SLOT,
     SPAN,
     SPLIT,
+    TILE,
+    TILES,
 )
-from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
+from attndsl.lowering.emit.row_operations import broadcast, reduce_blocks, reduce_tile, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring, prob_ring
+from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.operands.row_blocks import number_blocks
 from attndsl.target import Core
+from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import (
     Binary,
     BlockReduce,
@@ -135,10 +139,13 @@ def _start(context: Context, name: str, body: Seq, doc: str) -> Stage:
     )
 
 
-def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statement] = ()) -> Stage:
+def softmax_tile(
+    context: Context, modifiers: Modifiers, also: Sequence[Statement] = (), again: Statement | None = None
+) -> Stage:
     """Online softmax of one tile: scores from their ring slot, probabilities to theirs.
 
-    ``also``: what is made of a step's exponentials besides, once the cube has them.
+    ``also``: what is made of a step's exponentials besides, once the cube has them. ``again``: what is done
+    with the scores of a tile that comes the second time.
     """
     where, size, b = context.where, context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
@@ -150,6 +157,9 @@ def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statemen
     if sums_rounded:  # what stands beside the offset is the sum of the very numbers that the cube takes
         rounded.append(Convert(dst=whole(b.score, 0, SPAN), src=whole(b.prob, 0, SPAN), mode="CAST_NONE"))
 
+    at_once = normalized and not sums_rounded and not also and _sums_at_once(context)
+    summed = _sum_of_step(context) if at_once else _update_sum(context, stat)
+
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
         scores_at = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
@@ -160,7 +170,7 @@ def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statemen
             *(keep_steps(context, b, stat) if requantizes else ()),
             *exponentials(context, b.new_max),
             *_rescaling(context, stat),
-            *(() if sums_rounded else _update_sum(context, stat)),
+            *(() if sums_rounded else summed),
         ]
         body = seq(
             *(probabilities if normalized else weights(context, modifiers, source)),
@@ -180,7 +190,11 @@ def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statemen
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    body = seq(*tile_bounds(context, of_this_aiv=True), with_tile_operands(context, modifiers, over_rows))
+    sums = _update_sums(context) if at_once else ()
+    work: Statement = seq(with_tile_operands(context, modifiers, over_rows), *sums)
+    if again is not None:
+        work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
+    body = seq(*tile_bounds(context, of_this_aiv=True), work)
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
     if not normalized:
         doc = "Weights of one tile: scores in, functions of them out."
@@ -224,8 +238,53 @@ def _update_sum(context: Context, stat: Expr) -> list[Statement]:
     ]
 
 
+def _sums_at_once(context: Context) -> bool:
+    """Whether the sums of a tile's rows are finished after all its steps: a step has fewer instructions that
+    wait for each other, and the cube has the probabilities meanwhile. Rows of decoding are one step, and of
+    several bands the unified buffer has no place for a block a row."""
+    return not context.rows.one_position and context.schedule.max_rows <= BAND_ROWS
+
+
+def _block_sums(context: Context) -> tuple[Buffer, Buffer]:
+    """Sums of the tile's rows, a block of 8 lanes each, and finished."""
+    rows = context.rows_per_vector
+    blocks = context.in_ub(
+        "sumBlocks", "float32", rows * STATISTIC_LANES, "row sums of the tile, 8 lanes a row"
+    )
+    return blocks, context.in_ub("tileSum", "float32", rows, "row sums of the tile")
+
+
+def _sum_of_step(context: Context) -> list[Statement]:
+    blocks, _ = _block_sums(context)
+    place = blocks.region(R0 * STATISTIC_LANES, CHUNK, STATISTIC_LANES, STATISTIC_LANES)
+    return [
+        Note(text="row sums of the tile, but for the last 8 lanes"),
+        *reduce_tile(context, "Sum", Const(0), place),
+    ]
+
+
+def _update_sums(context: Context) -> list[Statement]:
+    """The running sums of all rows of the core."""
+    b, (blocks, finished) = vector_buffers(context), _block_sums(context)
+    row_sum = whole(b.row_sum, state_row(context, Const(0)), ROWS)
+    rescale = whole(b.rescale, SLOT * context.rows_per_vector, ROWS)
+    return [
+        Note(text="rowSum = rowSum * rescale + row sum of the tile"),
+        If(
+            condition=ROWS > 0,
+            then=seq(
+                reduce_blocks("Sum", finished, blocks, ROWS),
+                Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
+                Binary(op="Add", dst=row_sum, first=row_sum, second=whole(finished, 0, ROWS)),
+            ),
+            where=context.where,
+        ),
+    ]
+
+
 def update_tile(context: Context) -> Stage:
     """``accumulator = accumulator * rescale + partial`` of one tile."""
+    context = context.for_results()
     where, padded_size, b = context.where, context.padded_value_size, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
 
@@ -260,7 +319,7 @@ def update_tile(context: Context) -> Stage:
         return [one if arrives is b.partial else Alloc(buffers=(arrives,), body=seq(one))]
 
     added = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    body = seq(*ring_slot(context), added)
+    body = seq(*ring_slot(context), first_time(context, added))
     doc = "Adds one tile's weighted sum to the running one, rescaled to the new maximum."
     return Stage(
         name=context.label("UpdateTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
