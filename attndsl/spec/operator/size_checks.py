@@ -29,15 +29,22 @@ def check_longest(named: Mapping[str, SourceLine], tensors: Iterable[TensorSpec]
 
 
 def check_shown(
-    dims: Mapping[str, Dim], lines: Mapping[str, SourceLine], tensors: Iterable[TensorSpec]
+    dims: Mapping[str, Dim],
+    lines: Mapping[str, SourceLine],
+    tensors: Iterable[TensorSpec],
+    axes: Mapping[str, Expr],
 ) -> None:
-    """Calls tell each size: by a shape, by its definition, or by a default.
+    """Calls tell each size: by a shape, by its definition, or by a default; those of axes are looked at where
+    the axis is used.
 
     Raises:
         SpecError: a size stands in no layout.
     """
-    layouts = [layout for spec in tensors for layout in spec.layouts.values()]
-    shown = {name for layout in layouts for size in layout.shape() for name in size.symbols()}
+    shown = set[str]().union(*(extent.symbols() for extent in axes.values()))
+    for spec in tensors:
+        counts = () if spec.list_of is None else (spec.list_of,)
+        sizes = (size for layout in spec.layouts.values() for size in layout.shape())
+        shown = shown.union(*(each.symbols() for each in (*counts, *sizes)))
     for name, dim in dims.items():
         if name not in shown and dim.definition is None and dim.default is None and name in lines:
             raise errors.SpecError(
@@ -94,7 +101,8 @@ def check_axes(
                     node.where,
                 )
         query = node.query if isinstance(node, Scores) else None
-        if isinstance(query, Input | Cast) and "Q" not in query.axes and not extents["Q"].same(Const(1)):
+        one = isinstance(query, Input | Cast) and {*query.axes} == {"B", "N", "D"}
+        if one and not extents["Q"].same(Const(1)):
             raise errors.SpecError(
                 f"queries without an axis Q have one position, and axis Q has {axes['Q']}; write "
                 "op.axes(Q=1), or give them an axis Q",
