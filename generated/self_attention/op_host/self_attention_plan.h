@@ -169,6 +169,7 @@ struct Kernel {
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedValueSize;  // head size of values and results, padded to 16
+    int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
     int64_t ring;  // workspace slots between cube and vector cores
 };
 
@@ -366,7 +367,7 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
         RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+        RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart =
@@ -449,7 +450,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValue
                 : Key::kBfloat16D128E128KeyValue;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -476,7 +478,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM
                 : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -502,7 +505,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer
                 : Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_logN: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -529,7 +533,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueLogN
                 : Key::kBfloat16D128E128KeyValueLogN;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM: float16 or
     // bfloat16
@@ -558,7 +563,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM
                 : Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_clampType_MIN_MAX: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -584,7 +590,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueClampTypeMINMAX
                 : Key::kBfloat16D128E128KeyValueClampTypeMINMAX;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM: float16 or
     // bfloat16
@@ -611,7 +618,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM
                 : Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128: float16 or bfloat16
     if (problem.keyGiven == 0 &&
@@ -635,7 +643,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128
                 : Key::kBfloat16D128E128;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -662,7 +671,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -689,7 +699,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -716,7 +727,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_maskType_NORM_COMPRESS: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -741,7 +753,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS
                 : Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -768,7 +781,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS
                 : Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_key_padded_value_padded: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -794,7 +808,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueKeyPaddedValuePadded
                 : Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_query_padded: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -820,7 +835,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueQueryPadded
                 : Key::kBfloat16D128E128KeyValueQueryPadded;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -847,7 +863,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
                 : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_cacheK_list_cacheV_list: float16 or bfloat16
     if (problem.keyGiven == 0 &&
@@ -871,7 +888,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128CacheKListCacheVList
                 : Key::kBfloat16D128E128CacheKListCacheVList;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     return Choice{};
 }

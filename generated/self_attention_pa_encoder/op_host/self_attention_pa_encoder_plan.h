@@ -196,6 +196,7 @@ struct Kernel {
     int64_t rowsPerBand;  // query rows of a band of a task's rows
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedValueSize;  // head size of values and results, padded to 16
+    int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
     int64_t ring;  // workspace slots between cube and vector cores
     int64_t fixedSplits;  // splits of each launch, 0 if computed
 };
@@ -433,7 +434,7 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
         RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+        RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.outRingPart =
@@ -515,7 +516,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128Value;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -538,7 +539,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskTypeNORM;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -559,7 +560,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_logN: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -577,7 +578,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueLogN;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -595,7 +596,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueClampTypeMINMAX;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -615,7 +616,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -632,7 +633,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_key_padded: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -649,7 +650,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128KeyPadded;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -672,7 +673,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -695,7 +696,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -718,7 +719,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -736,7 +737,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS: float16
     // or bfloat16
@@ -763,7 +764,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or
     // bfloat16
@@ -784,7 +785,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_query_padded: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -801,7 +802,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128QueryPadded;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -824,7 +825,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskTypeALIBI;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or
     // bfloat16
@@ -846,7 +847,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN: float16
     // or bfloat16
@@ -868,7 +869,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE:
     // int8
@@ -889,7 +890,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
@@ -914,7 +915,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
     // int8
@@ -938,7 +939,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE:
     // int8
@@ -959,7 +960,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 1}};
+                schedule::kPrefetch, schedule::kRing, 1}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE:
     // int8
@@ -980,7 +981,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
@@ -1005,7 +1006,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE: int8
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1024,7 +1025,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE:
     // int8
@@ -1044,7 +1045,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
     // int8
@@ -1069,7 +1070,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
@@ -1094,7 +1095,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
     // int8
@@ -1119,7 +1120,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
     // int8
@@ -1146,7 +1147,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE:
     // int8
@@ -1166,7 +1167,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
     // int8
@@ -1191,7 +1192,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE:
     // int8
@@ -1215,7 +1216,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE:
     // int8
@@ -1239,7 +1240,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE:
     // int8
@@ -1260,7 +1261,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     return Choice{};
 }

@@ -102,6 +102,7 @@ struct Kernel {
     int64_t rowsPerBand;  // query rows of a band of a task's rows
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedHeadSize;  // head size this kernel is specialized on, padded to 16
+    int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
     int64_t ring;  // workspace slots between cube and vector cores
 };
 
@@ -234,7 +235,7 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionPrefixEncoderTilin
         RoundUp(partialRows * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+        RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart =
@@ -291,7 +292,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128MaskTypeCAUSALMASK;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedHeadSize, schedule::kRing}};
+                schedule::kPaddedHeadSize, schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS: float16 or
     // bfloat16
@@ -306,7 +307,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
-                schedule::kRing}};
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
     if (problem.slopesGiven != 0 &&
@@ -319,7 +320,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
-                schedule::kRing}};
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or bfloat16
     if (problem.slopesGiven != 0 &&
@@ -332,7 +333,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
-                schedule::kRing}};
+                schedule::kPrefetch, schedule::kRing}};
     }
     return Choice{};
 }
