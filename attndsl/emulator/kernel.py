@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attndsl.base.disk_cache import make_entry
+from attndsl.emulator.calling_lines import tell_lines
 from attndsl.emulator.errors import KernelCrashed, KernelTimeout, LaunchError
 from attndsl.emulator.global_memory import Argument, GlobalMemory, folder_for
 from attndsl.emulator.halves import Half, compile_half, halves_of
@@ -94,7 +95,7 @@ def build_all(
 
     target = make_entry(f"kernel-{key}", compile_into)
     source_dir = str(path.parent) if path else ""
-    return {entry: Kernel(entry, target / "kernel", source_dir) for entry in entries}
+    return {entry: Kernel(entry, target / "kernel", source_dir, headers) for entry in entries}
 
 
 def _halves(
@@ -195,6 +196,8 @@ class Kernel:
     entry: str
     executable: Path
     source_dir: str
+    headers: VendorHeaders | None = None
+    """AscendC's own that it is compiled against, in place of ours."""
 
     def run(
         self,
@@ -255,6 +258,7 @@ class Kernel:
             (folder / "request").write_text("\n".join(request) + "\n")
             self._execute(folder, timeout, limit)
             data = json.loads((folder / "report.json").read_text())
+            tell_lines(data["findings"], self.executable.parent, self.headers, self.source_dir)
             if not knobs.timing:
                 memory.copy_back(data["arrays"])
             if trace is not None:

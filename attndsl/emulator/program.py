@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attndsl.base.disk_cache import cache_dir, make_entry
+from attndsl.emulator.calling_lines import tell_lines
 from attndsl.emulator.errors import CompileFailed, LaunchError
 from attndsl.emulator.halves import HOST_DEFINES, Half, compile_half, halves_of
 from attndsl.emulator.kernel import KINDS
@@ -128,6 +129,8 @@ class Program:
 
     path: Path
     executable: Path
+    headers: VendorHeaders | None = None
+    """AscendC's own that its kernels are compiled against, in place of ours."""
 
     def run(
         self,
@@ -162,7 +165,7 @@ class Program:
                 [str(self.executable), *args], timeout=timeout, environment=environment, capture=capture
             )
             report = ProgramReport(ended.exit_code, ended.stdout, device=device)
-            _read_report(folder / "report", report)
+            _read_report(folder / "report", report, self)
             if trace is not None:
                 (folder / "trace").touch()
                 write_trace(folder / "trace", trace, device.clock)
@@ -183,7 +186,7 @@ def _why(name: str, ended: Ended, memory: int) -> str | None:
     return ended.refusal or ended.death(name, memory, "; raise --memory")
 
 
-def _read_report(file: Path, report: ProgramReport) -> None:
+def _read_report(file: Path, report: ProgramReport, program: Program) -> None:
     lines = file.read_text(errors="replace").splitlines() if file.is_file() else []
     for line in lines:
         try:
@@ -191,6 +194,8 @@ def _read_report(file: Path, report: ProgramReport) -> None:
         except json.JSONDecodeError:
             continue  # the last line of a program that died while writing it
         if "finding" in entry:
+            place = program.executable.parent
+            tell_lines([entry["finding"]], place, program.headers, str(program.path.parent))
             report.findings.append(Finding(**entry["finding"]))
         else:
             report.launches.append(entry["launch"])
@@ -252,7 +257,7 @@ def build_program(
             _compile_host(compiler, halves, split, own, [*made.host_objects, *LINK_FLAGS], work)
 
         target = make_entry(f"program-{key}", compile_into)
-    return Program(files[0], target / "program")
+    return Program(files[0], target / "program", headers)
 
 
 Job = tuple[list[str | Path], str]

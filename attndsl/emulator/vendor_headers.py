@@ -77,7 +77,7 @@ class VendorHeaders:
     def flags(self) -> list[str]:
         """What the compiler is told, beside which half it reads."""
         macros = (*_ARCHITECTURE, *(("ATTNEMU_BASIC_API", "__NPU_ARCH__=2201") if self.basic_only else ()))
-        found = [f"-D{macro}" for macro in macros]
+        found = ["-g1", *(f"-D{macro}" for macro in macros)]  # lines, which findings are told at
         for folder in (INTRINSICS, *self.folders):
             found += ["-I", str(folder)]
         # behind all of theirs: our own headers have the same names

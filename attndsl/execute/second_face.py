@@ -68,11 +68,6 @@ class SecondFace:
                 self._differences[str(difference)] += 1
         return report
 
-    @property
-    def same(self) -> bool:
-        """Whether no launch differed but in how many instructions its calls are."""
-        return all(text.startswith("instructions") for text in self._differences)
-
     def lines(self) -> list[str]:
         """What was found, a line each."""
         equal = self._launches - self._differences.total()

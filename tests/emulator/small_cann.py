@@ -40,6 +40,9 @@ __BLOCK_LOCAL__ __inline__ int64_t g_of_core;
 #define ASCEND_IS_AIC constexpr(false)
 #define ASCEND_IS_AIV constexpr(true)
 #endif
+namespace AscendC {
+inline void OneRepeat(float* dst, float* src0, float* src1) { vadd(dst, src0, src1, 1, 1, 1, 1, 8, 8, 8); }
+}  // namespace AscendC
 """
 
 

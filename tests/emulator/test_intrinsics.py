@@ -45,6 +45,7 @@ STEPS = {
     "AscendC::LocalTensor<float> from{0}, to{4096}; AscendC::GlobalTensor<float> g{(float*)b}; to.SetValue(3, from.GetValue(5)); to.SetValue(4, g.GetValue(6)); set_flag(PIPE_S, PIPE_MTE3, EVENT_ID1); wait_flag(PIPE_S, PIPE_MTE3, EVENT_ID1);",
     "racing": "set_vector_mask(0, 255); vadd(z, x, y, 1, 1, 1, 1, 8, 8, 8); vadd(z, z, y, 1, 1, 1, 1, 8, 8, 8);",
     "outside": "vadd((float*)(196608 - 128), x, y, 1, 1, 1, 1, 8, 8, 8);",
+    "outside_by_header": "AscendC::OneRepeat((float*)(196608 - 64), x, y); pipe_barrier(PIPE_V); AscendC::OneRepeat((float*)(196608 - 32), x, y);",
     "unwritten": "vadd(z, x, w, 1, 1, 1, 1, 8, 8, 8);",
     "unmodelled": "set_fmatrix(1);",
     "unset_register": "vsel(z, x, y, 1, 1, 1, 1, 8, 8, 8, 2);",
@@ -173,6 +174,17 @@ def test_an_instruction_does_what_its_words_say(steps: Kernel, name: str) -> Non
 def test_the_checks_hold_below(steps: Kernel, name: str, rule: str) -> None:
     _, report = run(steps, name)
     assert rule in report.finding_counts, report.finding_counts
+
+
+def test_a_finding_names_the_kernel_s_line_and_the_header_s(steps: Kernel) -> None:
+    lines = [number for number, text in enumerate(VECTOR.splitlines(), 1) if "OneRepeat" in text]
+    _, report = run(steps, "outside_by_header")
+    assert {finding.source for finding in report.findings} == {f"kernel.cpp:{line}" for line in lines}
+    assert len(report.findings) == 2, "each call is a finding, though the header's line is one"
+    assert all(re.search(r" \(issued at kernel_operator.h:\d+\)$", each.message) for each in report.findings)
+    _, report = run(steps, "outside")
+    assert [finding.source for finding in report.findings] == [f"kernel.cpp:{lines[0] - 1}"]
+    assert "issued at" not in report.findings[0].message
 
 
 def test_an_address_that_is_followed_is_told(steps: Kernel) -> None:

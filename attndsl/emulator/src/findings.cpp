@@ -9,7 +9,7 @@
 namespace attnemu {
 
 void Findings::add(Finding f) {
-  std::string key = f.rule + '\n' + f.source + '\n' + f.other;
+  std::string key = f.rule + '\n' + f.source + '\n' + f.other + '\n' + f.calls;
   uint64_t& count = counts_[f.check + "/" + f.rule];
   ++count;
   if (!seen_.insert(key).second) return;

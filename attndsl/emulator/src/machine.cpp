@@ -1,6 +1,7 @@
 #include "attnemu/machine.h"
 
 #include "attnemu/locals.h"
+#include "attnemu/report.h"
 #include "attnemu/scalar.h"
 
 #include <sys/mman.h>
@@ -208,6 +209,7 @@ void Machine::report(const char* check, const char* rule, const SourceLine& at, 
   f.other = other;
   f.address = address;
   f.bytes = bytes;
+  f.calls = calls_in_halves();
   findings.add(std::move(f));
 }
 

@@ -1,6 +1,9 @@
 #include "attnemu/findings.h"
 #include "attnemu/report.h"
 
+#include <dlfcn.h>
+#include <execinfo.h>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +22,7 @@ std::string finding_json(const Finding& f) {
   field("buffer", f.buffer);
   field("source", f.source);
   field("other", f.other);
+  if (!f.calls.empty()) field("calls", f.calls);
   return out + "\"address\": " + std::to_string(f.address) + ", \"bytes\": " + std::to_string(f.bytes) + "}";
 }
 
@@ -93,6 +97,23 @@ std::string counters_json(const Machine& m) {
 
 namespace { bool bare_addresses = false; }
 bool note_bare_addresses() { return bare_addresses = true; }
+
+std::string calls_in_halves() {
+  constexpr int kDeepest = 48;
+  void* frames[kDeepest];
+  std::string found;
+  int depth = bare_addresses && core ? backtrace(frames, kDeepest) : 0;
+  for (int i = 0; i < depth; ++i) {
+    Dl_info in;
+    if (!dladdr(frames[i], &in) || !in.dli_fname) continue;
+    std::string file = in.dli_fname;
+    file = file.substr(file.rfind('/') + 1);
+    // the call is in front of the address it returns to
+    auto offset = static_cast<unsigned long long>(static_cast<char*>(frames[i]) - static_cast<char*>(in.dli_fbase) - 1);
+    if (file.find("_half.so") != std::string::npos) found += format("%s%s:%llx", found.empty() ? "" : " ", file.c_str(), offset);
+  }
+  return found;
+}
 
 const char* fault_at(const void* address) {
   if (bare_addresses && reinterpret_cast<uintptr_t>(address) < kL1Bytes)

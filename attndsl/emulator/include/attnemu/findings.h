@@ -13,13 +13,14 @@ namespace attnemu {
 
 struct Finding {
   std::string check, rule, message, core, pipe, buffer, source, other;
+  std::string calls;  // places in the halves' libraries that led to it, where `source` is none of the kernel's own lines
   uint64_t address = 0, bytes = 0;
 };
 
 class Findings {
  public:
   uint32_t max_per_rule = 20;
-  // Keeps the finding unless (rule, source, other) was reported already or the rule's cap is reached.
+  // Keeps the finding unless (rule, source, other, calls) was reported already or the rule's cap is reached.
   void add(Finding f);
   void drop(const std::function<bool(const Finding&)>& unwanted);
   const std::vector<Finding>& kept() const { return kept_; }

@@ -22,5 +22,8 @@ void last_words(const char* why);
 const char* fault_at(const void* address);
 // Kernels hold on-chip addresses as pointers: a fault at one of them is told as such.
 bool note_bare_addresses();
+// "LIBRARY:offset" of each call in a half's library that is under way on the running core, the innermost first; empty where
+// instructions know the lines of the kernel themselves.
+std::string calls_in_halves();
 
 }  // namespace attnemu
