@@ -231,11 +231,11 @@ def test_a_continuous_loop_has_the_first_and_the_last_stages_of_an_item() -> Non
 
 
 def test_all_attentions_of_a_computation_are_continuous_or_none() -> None:
-    one = context(attention())
-    selecting = replace(one.computation, selection=one.computation.output)
-    other = replace(one, computation=selecting)
-    assert not any(each.continuous for each in all_continuous((one, other)))  # they share buffers
-    assert all(each.continuous for each in all_continuous((one, one)))
+    """As the schedule says, a selection or not."""
+    one, drained = context(attention()), context(attention(), pipeline="drained")
+    selecting = replace(one, computation=replace(one.computation, selection=one.computation.output))
+    assert all(each.continuous for each in all_continuous((one, selecting)))
+    assert not any(each.continuous for each in all_continuous((drained, drained)))
 
 
 def test_the_loop_runs_the_weighted_sums_behind_the_scores() -> None:

@@ -24,7 +24,7 @@ LONG_ROW = 512
 """Channels of a row of values, of which the unified buffer holds few copies."""
 OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 32}
 """Defaults where blocks of keys are selected: items are short, and results a good part of them."""
-OF_LATENT_ROWS: Mapping[str, int | str] = {"tile_k": 128, "value_width": 256}
+OF_LATENT_ROWS: Mapping[str, int | str] = {"tile_k": 128, "value_width": 256, "score_slots": "ring"}
 """Defaults of long rows of values that are channels of the keys, so that L2 has them.
 
 Beside the sums of 128 rows the unified buffer has room for small tiles; a copy of the values of two matrix
