@@ -20,6 +20,11 @@ _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _DECIMAL = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?([eE][-+]?[0-9]{1,3})?")
 
 
+def _is_long(text: str) -> bool:
+    """Whether it is a whole number that a message must not call none: it is beyond the largest."""
+    return text.removeprefix("-").isdigit() and text.isascii() and len(text) > 18
+
+
 class Whole(click.ParamType):  # type: ignore[type-arg]  # no generic at run time in click 8.1
     """A whole number from ``least`` to ``most``."""
 
@@ -37,11 +42,11 @@ class Whole(click.ParamType):  # type: ignore[type-arg]  # no generic at run tim
         if isinstance(value, int):
             return value
         if not _WHOLE.fullmatch(str(value)) or not self.least <= int(value) <= self.most:
-            self.fail(f"'{value}' is no {self._legal()}", param, ctx)
+            self.fail(f"'{value}' is no {self._legal(str(value))}", param, ctx)
         return int(value)
 
-    def _legal(self) -> str:
-        if self.most == LARGEST:
+    def _legal(self, text: str) -> str:
+        if self.most == LARGEST and not _is_long(text):
             return f"whole number of at least {self.least}, in digits 0 to 9"
         return f"whole number from {self.least} to {self.most}, in digits 0 to 9"
 
@@ -117,6 +122,7 @@ def whole(text: str, subject: str, least: int = 1) -> int:
     """
     is_whole = _WHOLE.fullmatch(text)
     if not is_whole or not least <= int(text) <= LARGEST:
-        from_to = "" if least == -LARGEST and not is_whole else f" from {least} to {LARGEST}"
+        no_number = not is_whole and not _is_long(text)
+        from_to = "" if least == -LARGEST and no_number else f" from {least} to {LARGEST}"
         raise click.UsageError(f"{subject}: '{text}' is no whole number{from_to}, in digits 0 to 9")
     return int(text)

@@ -29,9 +29,13 @@ class Labelled:
     data: Array
 
     def aligned(self, axes: tuple[str, ...]) -> Array:
-        """The data with exactly these dimensions in this order; absent ones have extent 1."""
+        """The data with exactly these dimensions in this order; absent ones have extent 1, and so have those
+        that are left out, such as the only position of decoded queries."""
         order = [axis for axis in axes if axis in self.axes]
-        data = self.data.transpose([self.axes.index(axis) for axis in order])
+        extra = tuple(place for place, axis in enumerate(self.axes) if axis not in axes)
+        kept = [axis for axis in self.axes if axis in axes]
+        data = self.data.squeeze(extra) if extra else self.data
+        data = data.transpose([kept.index(axis) for axis in order])
         missing = tuple(position for position, axis in enumerate(axes) if axis not in self.axes)
         return np.expand_dims(data, missing) if missing else data
 

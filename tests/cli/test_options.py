@@ -184,3 +184,14 @@ def test_a_doctor_without_a_cache_tells_all_it_has_looked_at(tmp_path: Path) -> 
     rows = {row["name"]: row["ok"] for row in json.loads(done.stdout)["checks"]}
     assert done.returncode == 1
     assert (rows["packages"], rows["cache"], rows["emulator"]) == (True, False, False)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("verify", NAME, "--seed", "9" * 20), ("generate", NAME, "--set", "D=" + "9" * 20)]
+)
+def test_a_number_beyond_the_largest_is_called_one(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is a whole number; what is wrong is its size."""
+    code, document = ran(capsys, *arguments)
+    assert code == 2 and f"to {2**63 - 1}, in digits 0 to 9" in document["error"]

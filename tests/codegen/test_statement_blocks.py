@@ -48,6 +48,12 @@ def test_other_branches_stay_apart(second: If) -> None:
     assert sum(line.startswith("if (") for line in found) == 2
 
 
+def test_a_condition_whose_scalar_the_first_branch_defines_again_is_asked_again() -> None:
+    """As a counter of steps is, which goes up inside."""
+    first = when(ACTIVE, "a", Let(symbol=TILES, value=TILE + 1))
+    assert sum(line.startswith("if (") for line in lines(first, when(ACTIVE, "b"))) == 2
+
+
 def test_a_condition_that_is_read_may_have_changed() -> None:
     read = Load("flags", TILE) > 0
     assert sum(line.startswith("if (") for line in lines(when(read, "a"), when(read, "b"))) == 2
@@ -75,6 +81,15 @@ def test_a_scalar_of_the_value_of_another_is_that_one() -> None:
     )
     assert found[:2] == ["const int64_t first = tile * rows;", "const int64_t third = first + 1;"]
     assert found[2] == "if (third > first) {"
+
+
+def test_a_scalar_that_an_inner_block_defines_again_keeps_its_name() -> None:
+    """Else the block would see the inner one in its place."""
+    first, second = Symbol("first"), Symbol("second")
+    values = [Let(symbol=first, value=TILE * ROWS), Let(symbol=second, value=TILE * ROWS)]
+    inner = when(ACTIVE, "a", Let(symbol=first, value=TILE + 1), Let(symbol=TILES, value=second * 2))
+    assert "const int64_t second = tile * rows;" in lines(*values, inner)
+    assert "const int64_t tiles = second * 2;" in lines(*values, inner)
 
 
 def test_another_name_of_what_is_no_scalar_of_the_block_stays() -> None:

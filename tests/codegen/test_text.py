@@ -355,7 +355,7 @@ def test_functions_take_the_same_scalars_in_the_same_order():
     for path in generated_dir().glob("*/op_kernel/*.h"):
         order: set[tuple[str, str]] = set()
         for parameters in re.findall(
-            r"__aicore__ inline void \w+\((int64_t[^)]*)\)\n    \{", path.read_text()
+            r"__aicore__ inline void \w+\(((?:const Item &work, )?int64_t[^)]*)\)\n    \{", path.read_text()
         ):
             names = re.findall(r"int64_t (\w+)", parameters)
             pairs = set(itertools.combinations(names, 2))

@@ -36,6 +36,7 @@ from attndsl.graph.nodes import (
     RowMax,
     Scalar,
     Scores,
+    Selected,
     Softmax,
     Take,
     TopK,
@@ -124,6 +125,13 @@ def summed(**changes):
 
 def selected(**changes):
     return replace(TopK(source=summed(), count=Const(2), axes=("B", "K", "Q", "X")), **changes)
+
+
+def named(query=query, lists=("B", "Q", "K", "X"), dtype="int32", **changes):
+    """Scores of the keys in blocks that lists name."""
+    blocks = Input(name="table", axes=lists, dtypes=(dtype,))
+    rows = Selected(axes=key.axes, source=keys, blocks=blocks, size=Const(64), **changes)
+    return Scores(query=query, keys=rows)
 
 
 def added(*inputs, op="add", axes=SCORE):
@@ -299,6 +307,12 @@ CASES = {
         graph(requantized(scores)),
         graph(requantized(Softmax(scores=scores))),
     ),
+    "selected_rows_have_lists": (graph(named(lists=("B", "H", "X"))), graph(named())),
+    "lists_follow_their_queries": (
+        graph(named(query=PackedQueries(tensor=tokens, ends=lengths))),
+        graph(named(query=PackedQueries(tensor=tokens, ends=lengths), lists=("S", "K", "X"))),
+    ),
+    "selections_are_of_all_keys": (graph(windows(source=named())), graph(windows())),
     "outputs_are_unique": (
         Graph("test", PRESENT, (Output(name="a", source=bias, dtype="x", axes=SCORE),) * 2),
         Graph("test", PRESENT, tuple(Output(name=n, source=bias, dtype="x", axes=SCORE) for n in "ab")),

@@ -130,9 +130,52 @@ def test_steps_of_key_arithmetic_are_loops_of_their_own_or_one_instruction() -> 
     c, made = modified(elementwise("add", distance(maximum(i - j, 0))), query=PADDED)
     steps = [line for line in lines(made.apply(c)) if line.startswith(("for row", "V "))]
     assert [line.split(" = ")[-1].split("(")[0] for line in steps] == [
-        "for row in 0..chunk:", "Muls", "for row in 0..chunk:", "Adds", "Maxs", "Add",
+        "for row in 0..chunk:", "Adds", "Maxs", "Add",
     ]  # fmt: skip
+    assert lines(made.prepare_tile(c))[1:] == [
+        "V     keyNumbersBelow[tileKeys] = Muls(keyNumbers[tileKeys], -1)"
+    ]
     assert "V     operandWide[span] = Maxs(operandWide[span], 0)" in steps
+
+
+def test_a_sum_with_what_each_row_scales_is_one_instruction() -> None:
+    slopes = nodes.Lookup(source=tensor("slopes", ("N",), "float32"), index=(n,), axes=("N",))
+    far = nodes.Elementwise(op="multiply", inputs=(distance(i - j), slopes), axes=("N", "Q", "T"))
+    c, made = modified(elementwise("add", far), query=PADDED)
+    found = lines(made.apply(c))
+    assert found[-1].startswith("V     score[row * tileKeys") and "Axpy(slopesWide" in found[-1]
+    assert not any("Muls" in each or " Add(" in each for each in found)
+    # a product is none of it, and neither is the difference
+    _, product = modified(elementwise("subtract", far), query=PADDED)
+    assert "Sub(" in lines(product.apply(c))[-1]
+
+
+@pytest.mark.parametrize(
+    ("value", "hidden", "bounded"),
+    [
+        (maximum(i - j, 0), j > i, False),
+        (maximum(0, i - j), j > i, False),
+        (maximum(i - j, 0), j > i + 1, True),
+        (maximum(i - j, 1), j > i, True),
+        (maximum(i - j, 0), j < i, True),
+        (maximum(i - j, 0), None, True),
+    ],
+)
+def test_a_bound_that_holds_at_all_keys_that_are_seen_takes_no_instruction(
+    value: Expr, hidden: Expr | None, bounded: bool
+) -> None:
+    changes = [elementwise("add", distance(value)), *([] if hidden is None else [masked(hidden)])]
+    c = context(attention(PADDED, scores=tuple(changes)), positions=Symbol("Q"))
+    found = lines(lower_modifier(c, c.attention.modifiers[0]).apply(c))
+    assert any("Maxs" in each for each in found) is bounded
+
+
+def test_a_function_of_a_bounded_distance_keeps_its_bound() -> None:
+    """The root of what lies below 0 is none, even where nobody looks at it."""
+    root = nodes.Elementwise(op="sqrt", inputs=(distance(maximum(i - j, 0)),), axes=("Q", "T"))
+    changes = (elementwise("add", root), masked(j > i))
+    c = context(attention(PADDED, scores=changes), positions=Symbol("Q"))
+    assert any("Maxs" in each for each in lines(lower_modifier(c, c.attention.modifiers[0]).apply(c)))
 
 
 def test_a_factor_of_the_call_takes_no_instruction_where_it_is_1() -> None:

@@ -6,6 +6,7 @@ from attndsl.expr import Const, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import (
+    AddScaled,
     Binary,
     BlockReduce,
     BroadcastRows,
@@ -60,6 +61,8 @@ VECTOR: dict[str, Instruction] = {
     "adds": WithScalar(op="Adds", dst=line(OUT, 65), src=line(X, 65), scalar=Const(0.3)),
     "maxs": WithScalar(op="Maxs", dst=line(OUT, 65), src=line(X, 65), scalar=Const(0.3)),
     "mins": WithScalar(op="Mins", dst=line(OUT, 65), src=line(X, 65), scalar=Const(0.3)),
+    # a power of two: a fused multiplication and addition rounds as two instructions do
+    "axpy": AddScaled(dst=line(OUT, 65), src=line(X, 65, 8), scalar=Const(0.25)),
     "shift_left": ShiftBits(op="ShiftLeft", dst=line(OUT, 9), src=line(X, 9, 8), bits=9),
     "shift_right": ShiftBits(op="ShiftRight", dst=line(OUT, 65), src=line(X, 65), bits=23),
     "add_flat": Binary(op="Add", dst=line(OUT, 200), first=line(X, 200), second=line(Y, 200, 8)),

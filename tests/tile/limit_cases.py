@@ -8,6 +8,7 @@ from attndsl.expr import Const, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import (
+    AddScaled,
     Binary,
     BlockReduce,
     BroadcastRows,
@@ -224,6 +225,12 @@ LIMITS = (
         WithScalar(op="Muls", dst=row(b16), src=row(b16), scalar=ONE),
         WithScalar(op="Muls", dst=row(f32), src=row(f32), scalar=ONE),
         "destination is bfloat16",
+    ),
+    Limit(
+        "scaled sums are of one dtype",
+        AddScaled(dst=row(f32), src=row(f16), scalar=ONE),
+        AddScaled(dst=row(f32), src=row(g32), scalar=ONE),
+        "source is float16",
     ),
     Limit(
         "bfloat16 is never cut off",

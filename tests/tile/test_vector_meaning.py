@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from attndsl.expr import Const, as_expr
 from attndsl.tile.instructions import (
+    AddScaled,
     Binary,
     Bitwise,
     BlockReduce,
@@ -245,6 +246,16 @@ def test_comparisons(mode, expected, lanes):
     else:
         CompareWithScalar(dst=dst, src=source, scalar=Const(2), mode=mode).run(bench)
     assert [bench.slot(bits)[0] >> lane & 1 for lane in range(4)] == expected
+
+
+def test_a_scaled_sum_adds_to_what_is_there() -> None:
+    bench, x, y = Bench(), buffer("x", "float32", 64), buffer("y", "float32", 64)
+    bench.put(x, np.arange(64))
+    bench.put(y, np.full(64, 100.0))
+    AddScaled(dst=y.region(8, 1, 33), src=x.region(0, 1, 33), scalar=Const(-0.5)).run(bench)
+    got = bench.slot(y)
+    assert got[8:41].tolist() == [100 - 0.5 * lane for lane in range(33)]
+    assert (got[:8] == 100).all() and (got[41:] == 100).all()
 
 
 @pytest.mark.parametrize(("op", "expected"), [("And", 0b1000), ("Or", 0b1110)])

@@ -476,8 +476,7 @@ def _is_of(let: Let, known: Let) -> bool:
 
 
 def _with_joined_branches(body: Sequence[Statement]) -> Iterator[Statement]:
-    """The statements, branches in a row that one condition decides as one. Conditions are over scalars, which
-    nothing changes."""
+    """The statements, branches in a row that one condition decides as one."""
     before: If | None = None
     for item in body:
         if before is not None and type(item) is If and _joins(before, item):
@@ -493,11 +492,13 @@ def _with_joined_branches(body: Sequence[Statement]) -> Iterator[Statement]:
 
 
 def _joins(first: If, second: If) -> bool:
-    """Whether one condition decides both, and they define no scalar of the same name."""
+    """Whether one condition decides both, which the first does not change, and they define no scalar of the
+    same name."""
     names = ({name for item in each.then.body for name in defined(item)} for each in (first, second))
     reads = any(isinstance(node, Load) for node in first.condition.walk())
     alike = second.otherwise is None and first.condition.same(second.condition)
-    return alike and not reads and not set.intersection(*names)
+    bound = {name for item in first.then.walk() for name in binds(item)}
+    return alike and not reads and not bound & first.condition.symbols() and not set.intersection(*names)
 
 
 def _binds_again(body: Sequence[Statement], *symbols: Symbol) -> bool:

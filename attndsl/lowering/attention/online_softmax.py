@@ -37,12 +37,14 @@ from attndsl.lowering.emit.loop_scalars import (
     SPAN,
     SPLIT,
 )
-from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
+from attndsl.lowering.emit.row_operations import broadcast, reduce_blocks, reduce_tile, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring, prob_ring
+from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.operands.row_blocks import number_blocks
 from attndsl.target import Core
+from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import (
     Binary,
     BlockReduce,
@@ -150,6 +152,9 @@ def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statemen
     if sums_rounded:  # what stands beside the offset is the sum of the very numbers that the cube takes
         rounded.append(Convert(dst=whole(b.score, 0, SPAN), src=whole(b.prob, 0, SPAN), mode="CAST_NONE"))
 
+    at_once = normalized and not sums_rounded and not also and _sums_at_once(context)
+    summed = _sum_of_step(context) if at_once else _update_sum(context, stat)
+
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
         scores_at = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
@@ -160,7 +165,7 @@ def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statemen
             *(keep_steps(context, b, stat) if requantizes else ()),
             *exponentials(context, b.new_max),
             *_rescaling(context, stat),
-            *(() if sums_rounded else _update_sum(context, stat)),
+            *(() if sums_rounded else summed),
         ]
         body = seq(
             *(probabilities if normalized else weights(context, modifiers, source)),
@@ -180,7 +185,11 @@ def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statemen
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    body = seq(*tile_bounds(context, of_this_aiv=True), with_tile_operands(context, modifiers, over_rows))
+    body = seq(
+        *tile_bounds(context, of_this_aiv=True),
+        with_tile_operands(context, modifiers, over_rows),
+        *(_update_sums(context) if at_once else ()),
+    )
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
     if not normalized:
         doc = "Weights of one tile: scores in, functions of them out."
@@ -221,6 +230,50 @@ def _update_sum(context: Context, stat: Expr) -> list[Statement]:
         *reduce_tile(context, "Sum", Const(0)),
         Binary(op="Mul", dst=row_sum, first=row_sum, second=whole(b.rescale, stat, CHUNK)),
         Binary(op="Add", dst=row_sum, first=row_sum, second=tile_sum),
+    ]
+
+
+def _sums_at_once(context: Context) -> bool:
+    """Whether the sums of a tile's rows are finished after all its steps: a step has fewer instructions that
+    wait for each other, and the cube has the probabilities meanwhile. Rows of decoding are one step, and of
+    several bands the unified buffer has no place for a block a row."""
+    return not context.rows.one_position and context.schedule.max_rows <= BAND_ROWS
+
+
+def _block_sums(context: Context) -> tuple[Buffer, Buffer]:
+    """Sums of the tile's rows, a block of 8 lanes each, and finished."""
+    rows = context.rows_per_vector
+    blocks = context.in_ub(
+        "sumBlocks", "float32", rows * STATISTIC_LANES, "row sums of the tile, 8 lanes a row"
+    )
+    return blocks, context.in_ub("tileSum", "float32", rows, "row sums of the tile")
+
+
+def _sum_of_step(context: Context) -> list[Statement]:
+    blocks, _ = _block_sums(context)
+    place = blocks.region(R0 * STATISTIC_LANES, CHUNK, STATISTIC_LANES, STATISTIC_LANES)
+    return [
+        Note(text="row sums of the tile, but for the last 8 lanes"),
+        *reduce_tile(context, "Sum", Const(0), place),
+    ]
+
+
+def _update_sums(context: Context) -> list[Statement]:
+    """The running sums of all rows of the core."""
+    b, (blocks, finished) = vector_buffers(context), _block_sums(context)
+    row_sum = whole(b.row_sum, state_row(context, Const(0)), ROWS)
+    rescale = whole(b.rescale, SLOT * context.rows_per_vector, ROWS)
+    return [
+        Note(text="rowSum = rowSum * rescale + row sum of the tile"),
+        If(
+            condition=ROWS > 0,
+            then=seq(
+                reduce_blocks("Sum", finished, blocks, ROWS),
+                Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
+                Binary(op="Add", dst=row_sum, first=row_sum, second=whole(finished, 0, ROWS)),
+            ),
+            where=context.where,
+        ),
     ]
 
 

@@ -113,8 +113,10 @@ def over_columns(emit: Emitter, columns: Callable[[Expr, Expr], Statement], touc
     )
 
 
-def reduce_tile(emit: Emitter, op: str, start: Expr) -> list[Statement]:
+def reduce_tile(emit: Emitter, op: str, start: Expr, into: Region | None = None) -> list[Statement]:
     """``tileStat[r] = op over the lanes of score[r, :]``, ``op`` Max or Sum, by eights.
+
+    ``into``: a block of 8 lanes a row that takes what is left before the last level, instead.
 
     A block of 8 lanes gives one result. The first level leaves those of a tile in ``lanes``, one repeat a
     row, the second 8 of each row, the third one. ``start`` is in the lanes that keys have no results for.
@@ -139,15 +141,21 @@ def reduce_tile(emit: Emitter, op: str, start: Expr) -> list[Statement]:
         second=b.lanes.region(C0, CHUNK, REPEAT_LANES, width),
     )
     wide = For(var=C0, begin=REPEAT_LANES, end=width, step=REPEAT_LANES, body=seq(more), runs=True)
-    groups = ceil_div(CHUNK, STATISTIC_LANES)
+    last = [] if into is not None else [reduce_blocks(op, b.tile_stat, b.row_blocks, CHUNK)]
     return [
         rest,
         For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(first), disjoint=(b.lanes,), runs=True),
         *([] if one_repeat else [wide]),
-        BlockReduce(op=op, dst=blocks, src=folded),
-        BlockReduce(
-            op=op,
-            dst=b.tile_stat.region(0, groups, STATISTIC_LANES, STATISTIC_LANES),
-            src=b.row_blocks.region(0, groups, REPEAT_LANES, REPEAT_LANES),
-        ),
+        BlockReduce(op=op, dst=blocks if into is None else into, src=folded),
+        *last,
     ]
+
+
+def reduce_blocks(op: str, target: Buffer, blocks: Buffer, rows: Expr) -> Statement:
+    """``target[r] = op over blocks[r]``, of a block of 8 lanes a row."""
+    groups = ceil_div(rows, STATISTIC_LANES)
+    return BlockReduce(
+        op=op,
+        dst=target.region(0, groups, STATISTIC_LANES, STATISTIC_LANES),
+        src=blocks.region(0, groups, REPEAT_LANES, REPEAT_LANES),
+    )

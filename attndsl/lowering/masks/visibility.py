@@ -69,6 +69,11 @@ def visible_end_of(context: Context, positions: tuple[Expr, Expr]) -> Expr | Non
     return over_positions(context, bounds, minimum, positions)
 
 
+def visible_ends(context: Context) -> tuple[Expr, ...]:
+    """Ends of the keys that a row sees, expressions of b, n and i: of each mask that hides later keys."""
+    return tuple(each.end for each in _intervals(context) if each.end is not None)
+
+
 def ends_by_position(context: Context) -> bool:
     """Whether later query positions see more keys, so that tasks have unequal numbers of tiles."""
     ends = [each.end for each in _intervals(context) if each.end is not None]

@@ -61,6 +61,23 @@ def number_keys(numbers: Buffer, where: SourceLine) -> Statement:
     return LaneNumbers(dst=whole(numbers), first=FIRST_KEY, where=where)
 
 
+def negated_numbers(context: Context) -> Buffer:
+    """The buffer of the negated indices of the tile's keys, for what is a number less a key's index."""
+    meaning = "negated indices of the tile's keys"
+    return context.in_ub("keyNumbersBelow", "float32", context.tile_keys, meaning)
+
+
+def negate_keys(numbers: Buffer, negated: Buffer, where: SourceLine) -> Statement:
+    """Fills :func:`negated_numbers`, once the indices are there."""
+    return WithScalar(op="Muls", dst=whole(negated), src=whole(numbers), scalar=Const(-1), where=where)
+
+
+def subtracts_key(value: Expr) -> bool:
+    """Whether an expression has a key's index taken from what is the same for all keys."""
+    differences = (node for node in value.walk() if isinstance(node, Binary) and node.op == "-")
+    return any(each.right.same(KEY) and KEY.name not in each.left.symbols() for each in differences)
+
+
 def numbered_keys(numbers: Buffer) -> Region:
     """The indices of the tile's keys, whole repeats."""
     return whole(numbers, 0, round_up(KEYS, LANES))
@@ -78,10 +95,12 @@ def key_arithmetic(
     keys: Region,
     where: SourceLine,
     element: Callable[[Load, Region], list[Statement]],
+    negated: Region | None = None,
 ) -> list[Statement]:
     """``lanes = value`` with the key indices ``keys`` for j; other parts of the value are scalars of the row.
 
-    ``element``: the statements that leave the elements that keys read in lanes.
+    ``element``: the statements that leave the elements that keys read in lanes. ``negated``: the negated
+    indices, where :func:`subtracts_key` asks for them.
 
     Raises:
         NotLowered: an operation other than a sum, a product, a minimum or a maximum with what has no j.
@@ -102,11 +121,13 @@ def key_arithmetic(
         if left and right:
             raise NotLowered(f"'{value}' of key indices", where, FORMS)
         inner, other = (value.left, value.right) if left else (value.right, value.left)
-        below = key_arithmetic(context, inner, lanes, keys, where, element)
+        below = key_arithmetic(context, inner, lanes, keys, where, element, negated)
         if inner.same(KEY):  # the first operation reads the indices themselves
             below, source = [], keys
         else:
             source = lanes
+        if value.op == "-" and not left and inner.same(KEY) and negated is not None:
+            return [step("Adds", negated, scalar(other))]
         if value.op == "-" and not left:
             return [*below, step("Muls", source, Const(-1)), step("Adds", lanes, scalar(other))]
         if value.op == "-":

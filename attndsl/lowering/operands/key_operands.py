@@ -29,9 +29,12 @@ from attndsl.lowering.operands.key_numbers import (
     affine,
     key_arithmetic,
     key_numbers,
+    negate_keys,
+    negated_numbers,
     number_keys,
     numbered_keys,
     row_lanes,
+    subtracts_key,
 )
 from attndsl.lowering.operands.row_functions import with_row_function
 from attndsl.lowering.operands.row_values import has_keys, is_row_value, row_value
@@ -242,6 +245,8 @@ def _indexed(context: Context, node: nodes.Node) -> KeyOperand:
     """A number computed from the key's index, such as its distance from the query, or from its elements."""
     assert isinstance(node, nodes.Scalar)
     numbers, read = key_numbers(context), _elements(context, node)
+    negated = negated_numbers(context) if subtracts_key(node.value) else None
+    lanes_below = () if negated is None else (negated,)
 
     def element(load: Load, lanes: Region) -> list[Statement]:
         known = next((each for each in read if each.element.same(load)), None)
@@ -252,16 +257,20 @@ def _indexed(context: Context, node: nodes.Node) -> KeyOperand:
     def compute(context: Context, target: Buffer) -> list[Statement]:
         def steps(row: Expr) -> list[Statement]:
             lanes, keys = row_lanes(context, target, row), numbered_keys(numbers)
-            return key_arithmetic(context, node.value, lanes, keys, node.where, element)
+            below = None if negated is None else numbered_keys(negated)
+            return key_arithmetic(context, node.value, lanes, keys, node.where, element, below)
 
         return _by_step(context, target, steps)
 
     return KeyOperand(
         loads=tuple(each.loaded for each in read),
         source=", ".join(str(each.element) for each in read),
-        scratch=(numbers, *(each.scratch for each in read)),
+        scratch=(numbers, *lanes_below, *(each.scratch for each in read)),
         load=lambda context: [each.load_rows(context) for each in read],
-        prepare=lambda context: [number_keys(numbers, node.where)],
+        prepare=lambda context: [
+            number_keys(numbers, node.where),
+            *(negate_keys(numbers, each, node.where) for each in lanes_below),
+        ],
         compute=compute,
     )
 

@@ -43,17 +43,29 @@ class PositionTiles:
 
     Attributes:
         mixed: whether the host may leave the first positions to tasks of one band of rows.
+        suffix: what tells its fields from those of another attention that cuts positions otherwise.
     """
 
     mixed: bool
+    suffix: str = ""
+
+    @property
+    def per_task(self) -> str:
+        """The field of the positions of a task."""
+        return f"queriesPerTask{self.suffix}"
+
+    @property
+    def tiles(self) -> str:
+        """The field of the tasks of a batch row."""
+        return f"queryTiles{self.suffix}"
 
     def add_fields(self, emit: Emitter, heads: Expr, most: Expr) -> None:
         """The tiling fields of the cut; ``heads``: of a task, ``most``: positions of a task at most."""
         add, positions = emit.inventory.field, emit.signature.extents["Q"]
         if not self.mixed:
-            add("queriesPerTask", most, "query positions of a task, at most")
-            tiles = ceil_div(positions, tiling_field_ref("queriesPerTask"))
-            add("queryTiles", tiles, "tasks that share the query positions of a batch row")
+            add(self.per_task, most, "query positions of a task, at most")
+            tiles = ceil_div(positions, tiling_field_ref(self.per_task))
+            add(self.tiles, tiles, "tasks that share the query positions of a batch row")
             return
         add(
             "queriesPerSmallTask",
@@ -127,8 +139,8 @@ class PositionTiles:
 
     def enter(self, emit: Emitter) -> list[Statement]:
         """The scalars of task ``task``: :data:`HEAD_TASK`, ``firstQuery`` and :data:`PER_TASK`."""
-        per_task, small = tiling_scalar("queriesPerTask"), tiling_scalar("queriesPerSmallTask")
-        tiles: Expr = tiling_scalar("queryTiles")
+        per_task, small = tiling_scalar(self.per_task), tiling_scalar("queriesPerSmallTask")
+        tiles: Expr = tiling_scalar(self.tiles)
         task, begin = TASK, as_expr(0)
         parts: list[Statement] = []
         if self.mixed:

@@ -96,18 +96,21 @@ class PositionedRows(RowSpace):
             queries = emit.architecture.aiv_per_aic * self._positions_per_core(emit, heads)
         if self.alike is not None:
             queries = _even_part(self.alike, queries)
-        self._tiles(emit).add_fields(emit, heads, queries)
+        tiles = self._tiles(emit)
+        tiles.add_fields(emit, heads, queries)
         tasks = (
             emit.signature.extents["B"]
             * tiling_field_ref("kvHeads")
             * tiling_field_ref("headTiles")
-            * tiling_field_ref("queryTiles")
+            * tiling_field_ref(tiles.tiles)
         )
-        return heads * tiling_field_ref("queriesPerTask"), tasks
+        return heads * tiling_field_ref(tiles.per_task), tasks
 
     def _tiles(self, emit: Emitter) -> PositionTiles:
         several = emit.schedule.max_rows > BAND_ROWS and emit.schedule.task_rows == "even"
-        return PositionTiles(mixed=several and not self.whole_positions and self.alike is None)
+        if self.alike is not None:
+            return PositionTiles(mixed=False, suffix=emit.suffix)
+        return PositionTiles(mixed=several and not self.whole_positions)
 
     def _positions_per_core(self, emit: Emitter, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""

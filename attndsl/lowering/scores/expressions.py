@@ -26,10 +26,11 @@ from attndsl.lowering.operands.key_operands import (
     with_number,
 )
 from attndsl.lowering.operands.row_values import has_keys
+from attndsl.lowering.scores.seen_values import at_seen_keys
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Binary, WithScalar
+from attndsl.tile.instructions import AddScaled, Binary, WithScalar
 from attndsl.tile.naming import camel
-from attndsl.tile.statements import Statement
+from attndsl.tile.statements import For, Statement, seq
 
 
 def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int = 0) -> KeyOperand:
@@ -63,7 +64,9 @@ def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int 
     first = operation.ordered and node.inputs[0] is other
     if not has_keys(other) and not first and takes_number(node, other):
         return _behind(inner, with_number(context, node, other, "score"))
-    operand = key_operand(context, other) if has_keys(other) else spread_number(context, other)
+    operand = spread_number(context, other)
+    if has_keys(other):
+        operand = key_operand(context, at_seen_keys(context, other))
     name = name_of(other)
     wide = context.beside_scores(f"{camel(name)}Wide", f"{name} of the rows, in fp32")
     return _combined(context, node, inner, operand, wide, first=first)
@@ -115,6 +118,8 @@ def _combined(
         left, right = (other, value) if first else (value, other)
         combine = Binary(op=OPERATIONS[node.op].tensor, dst=value, first=left, second=right, where=node.where)
         mine, others = inner.compute(context, target), operand.compute(context, beside)
+        if node.op == "add" and not reads_scores and (scaled := _scaled_sum(context, others, target, beside)):
+            return [*mine, *scaled]
         # what reads the scores comes before they are overwritten; else buffers are shared, and used at once
         return [*others, *mine, combine] if reads_scores else [*mine, *others, combine]
 
@@ -126,3 +131,22 @@ def _combined(
         prepare=lambda context: [*inner.prepare(context), *operand.prepare(context)],
         compute=compute,
     )
+
+
+def _scaled_sum(
+    context: Context, others: list[Statement], target: Buffer, beside: Buffer
+) -> list[Statement] | None:
+    """The statements of an operand whose last one multiplies it by a number of each row, with the sum to
+    ``target`` in the same instruction; None where it ends otherwise."""
+    last = others[-1] if others else None
+    if not isinstance(last, For) or not last.body.body:
+        return None
+    step = last.body.body[-1]
+    if not isinstance(step, WithScalar) or step.op != "Muls" or step.dst.buffer is not beside:
+        return None
+    if step.src is not step.dst:
+        return None
+    into = replace(step.dst, buffer=target)
+    add = AddScaled(dst=into, src=step.src, scalar=step.scalar, where=step.where)
+    body = seq(*last.body.body[:-1], add)
+    return [*others[:-1], replace(last, body=body, disjoint=(*last.disjoint, target))]

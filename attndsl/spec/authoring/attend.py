@@ -93,7 +93,7 @@ def paged(
     Row t of batch row b is row ``t % block_size`` of block ``table[b, t // block_size]``.
     """
     node_of("tensor", tensor)
-    axes: Axes = ("B", "K", "T", *(axis for axis in tensor.axes if axis in ("D", "E")))
+    axes: Axes = ("B", *_of_rows(tensor.axes))
     node = Paged(
         axes=axes,
         tensor=node_of("tensor", tensor),
@@ -103,6 +103,11 @@ def paged(
         where=author_line(),
     )
     return Value(node)
+
+
+def _of_rows(axes: Axes) -> Axes:
+    """The axes of rows of a batch row; a tensor without K has the same for all heads."""
+    return (*(axis for axis in axes if axis == "K"), "T", *(axis for axis in axes if axis in ("D", "E")))
 
 
 def listed(
@@ -145,7 +150,7 @@ def packed(tensor: Value, ends: Value | None = None, *, length: Value | ExprLike
         return Value(
             PackedQueries(tensor=node_of("tensor", tensor), ends=_node(ends), length=count, where=where)
         )
-    axes: Axes = ("B", "K", "T", *(axis for axis in tensor.axes if axis in ("D", "E")))
+    axes: Axes = ("B", *_of_rows(tensor.axes))
     return Value(
         Packed(axes=axes, tensor=node_of("tensor", tensor), ends=_node(ends), length=count, where=where)
     )

@@ -19,7 +19,12 @@ from attndsl.spec.authoring.argument_checks import (
 from attndsl.spec.authoring.argument_declarations import ArgumentDeclarations, Layouts, layouts_by_key
 from attndsl.spec.authoring.declared import DeclaredTensor, inherits_layout, resolve_tensor
 from attndsl.spec.authoring.values import TensorValue, Value
-from attndsl.spec.contract.capacity import cache_constraints, capacity_constraints, list_constraints
+from attndsl.spec.contract.capacity import (
+    cache_constraints,
+    capacity_constraints,
+    leading_constraints,
+    list_constraints,
+)
 from attndsl.spec.contract.earlier_partials import pair_constraints
 from attndsl.spec.contract.element_bounds import element_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
@@ -92,6 +97,8 @@ class Declarations(ArgumentDeclarations):
         for rule in cache_constraints(node, self._axes, self.constraints):
             self._add(rule)
         for rule in element_constraints(node, self._indexed_shapes(), self._axes, self.constraints):
+            self._add(rule)
+        for rule in leading_constraints(node, self._axes, self.constraints):
             self._add(rule)
         for rule in list_constraints(node, self._axes, self.constraints):
             self._add(rule)

@@ -69,6 +69,7 @@ class DeclaredNames:
         self.schedule_lines: dict[str, SourceLine] = {}
         self._dims: dict[str, Dim] = {}
         self._definition_lines: dict[str, SourceLine] = {}
+        self._dim_lines: dict[str, SourceLine] = {}
         self._longest_lines: dict[str, SourceLine] = {}
         self._axes: dict[str, Expr] = {}
         self._arguments: dict[str, DeclaredTensor | ParamSpec] = {}

@@ -27,6 +27,7 @@ class SizeDeclarations(DeclaredNames):
         for name in names.split():
             self._reserve_symbol(name)
             self._dims[name] = Dim(name, default=fixed)
+            self._dim_lines[name] = author_line()
         return tuple(Symbol(name) for name in names.split())
 
     def dim(self, name: str, *, default: ExprLike | None = None) -> Symbol:

@@ -13,6 +13,7 @@ from attndsl.graph.nodes import (
     Conditional,
     Dense,
     Input,
+    Leading,
     Node,
     Ring,
     Rows,
@@ -20,7 +21,7 @@ from attndsl.graph.nodes import (
     Selected,
 )
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.errors import LengthRangeError, ShapeError
+from attndsl.spec.errors import HeadSizeError, LengthRangeError, ShapeError
 
 _B = Symbol("b")
 
@@ -93,6 +94,26 @@ def list_constraints(
                 name = node.blocks.name if isinstance(node.blocks, Input) else ""
                 text = f"there is a list for each {node.queries} query positions"
                 yield Constraint(condition, text, ShapeError, argument=name, where=node.where)
+
+
+def leading_constraints(
+    root: Node, axes: Mapping[str, Expr], known: Iterable[Constraint]
+) -> Iterator[Constraint]:
+    """That values which are the first channels of keys are channels that keys have.
+
+    A number of channels about which a constraint in ``known`` says something is left to the author.
+    """
+    said = [rule.condition for rule in known]
+    for node in root.walk():
+        if not isinstance(node, Leading) or "D" not in axes or node.count.same(axes["D"]):
+            continue
+        condition = node.count <= axes["D"]
+        names = condition.symbols()
+        if any(names <= each.symbols() for each in said):
+            continue
+        said.append(condition)
+        text = f"must be channels of the keys, at most {axes['D']}"
+        yield Constraint(condition, text, HeadSizeError, where=node.where)
 
 
 def _rows_of(length: Node | None) -> Expr | None:

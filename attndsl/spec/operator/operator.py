@@ -33,7 +33,7 @@ from attndsl.spec.contract.layout import Axis, Layout, parse_layout
 from attndsl.spec.contract.shape_rules import shape_constraints
 from attndsl.spec.operator.backends import run
 from attndsl.spec.operator.modes import Modes
-from attndsl.spec.operator.size_checks import check_axes, check_definitions, check_longest
+from attndsl.spec.operator.size_checks import check_axes, check_definitions, check_longest, check_shown
 from attndsl.spec.operator.specialization_parameters import (
     as_stored,
     default_specialization,
@@ -317,6 +317,7 @@ class Operator(Declarations):
         self._check_defaults()
         check_truth(self.roots, self.constraints, self.params, self._dims)
         check_longest(self._longest_lines, self.tensors)
+        check_shown(self._dims, self._dim_lines, self.tensors)
         check_definitions(self._dims, self._definition_lines, (spec.name for spec in self.params))
         check_axes(self.roots, self._axes, self._dims, self.constraints)
         self.outputs  # noqa: B018 - resolves every layout

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Expr, Symbol, compare
+from attndsl.expr import Const, Expr, Symbol, compare
 from attndsl.expr.argument_facts import longest_of
-from attndsl.graph.nodes import AXIS_MEANINGS, Input, Leading, Node, Packed, PackedQueries
+from attndsl.graph.nodes import AXIS_MEANINGS, Cast, Input, Leading, Node, Packed, PackedQueries, Scores
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import Dim, TensorSpec
 from attndsl.spec.contract.constraint import Constraint
@@ -25,6 +25,25 @@ def check_longest(named: Mapping[str, SourceLine], tensors: Iterable[TensorSpec]
             there = f"there are {', '.join(sums)}" if sums else "declare them by op.prefix_sums(name, layout)"
             raise errors.UnknownNameError(
                 f"op.longest('{name}') is of prefix sums, and '{name}' is none; {there}", where
+            )
+
+
+def check_shown(
+    dims: Mapping[str, Dim], lines: Mapping[str, SourceLine], tensors: Iterable[TensorSpec]
+) -> None:
+    """Calls tell each size: by a shape, by its definition, or by a default.
+
+    Raises:
+        SpecError: a size stands in no layout.
+    """
+    layouts = [layout for spec in tensors for layout in spec.layouts.values()]
+    shown = {name for layout in layouts for size in layout.shape() for name in size.symbols()}
+    for name, dim in dims.items():
+        if name not in shown and dim.definition is None and dim.default is None and name in lines:
+            raise errors.SpecError(
+                f"no layout of an input has the size '{name}', so that no call tells it; leave it out, or "
+                f"define it, as in op.let({name}, op.longest(...)) or by a parameter",
+                lines[name],
             )
 
 
@@ -74,7 +93,14 @@ def check_axes(
                     f"op.let(size, op.longest(...)), and write op.axes({axis}=size)",
                     node.where,
                 )
-        if isinstance(node, Leading) and not _may_be_equal(node.count, axes["E"], rules):
+        query = node.query if isinstance(node, Scores) else None
+        if isinstance(query, Input | Cast) and "Q" not in query.axes and not extents["Q"].same(Const(1)):
+            raise errors.SpecError(
+                f"queries without an axis Q have one position, and axis Q has {axes['Q']}; write "
+                "op.axes(Q=1), or give them an axis Q",
+                node.where,
+            )
+        if isinstance(node, Leading) and not _may_be_equal(_defined(node.count, dims), extents["E"], rules):
             raise errors.SpecError(
                 f"attend.leading(..., {node.count}) has {node.count} channels, and axis E has {axes['E']}; "
                 f"write op.axes(E={node.count})",

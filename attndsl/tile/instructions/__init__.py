@@ -15,6 +15,7 @@ from attndsl.tile.instructions.masks import (
 )
 from attndsl.tile.instructions.sort import MergeSorted, SortGroups, SplitRecords, records
 from attndsl.tile.instructions.vector import (
+    AddScaled,
     Binary,
     BlockReduce,
     BroadcastRows,
@@ -29,6 +30,7 @@ from attndsl.tile.instructions.vector import (
 )
 
 __all__ = [
+    "AddScaled",
     "Binary",
     "Bitwise",
     "BitwiseNot",

@@ -246,6 +246,36 @@ class WithScalar(VectorInstruction):
         return f"{self.dst} = {self.op}({self.src}, {self.scalar})"
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AddScaled(VectorInstruction):
+    """``dst = dst + src * scalar`` of fp32 numbers: Axpy, count form."""
+
+    api: ClassVar[str] = "Axpy"
+    src: Region
+    scalar: Expr
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src, self.dst)
+
+    def run(self, machine: Machine) -> None:
+        source = view(machine, self.src)
+        with np.errstate(all="ignore"):
+            view(machine, self.dst)[...] += source * source.dtype.type(machine.value(self.scalar))
+
+    def text(self, names: Names) -> str:
+        scalar = f"{names.ctype(self.dst.buffer)}({names.expr(self.scalar)})"
+        return f"Axpy({operands(names, self.dst, self.src)}, {scalar}, {names.expr(self.dst.cols)});"
+
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
+        yield from count_form_rules(self.dst, self.src)
+        yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
+        yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")
+
+    def describe(self) -> str:
+        return f"{self.dst} = Axpy({self.src}, {self.scalar})"
+
+
 _SHIFTS = {"ShiftLeft": np.left_shift, "ShiftRight": np.right_shift}
 
 

@@ -154,6 +154,13 @@ class RowLocations:
                     count = int(ends[b + 1] - ends[b])
                     tokens[:, ends[b] : ends[b + 1]] = values[b, :, :count]
             else:
-                view[...] = values.transpose(["BNQD".index(axis) for axis in layout.roles])
+                view[...] = _along(values, layout.roles)
             found[tensor.name] = stored
         return found
+
+
+def _along(values: Array, roles: tuple[str, ...]) -> Array:
+    """Values (B, N, Q, D) with the axes ``roles``, of which one position needs no Q."""
+    kept = "BNQD" if "Q" in roles else "BND"
+    one = values if "Q" in roles else values[:, :, 0]
+    return one.transpose([kept.index(axis) for axis in roles])
