@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -23,6 +24,7 @@ from attndsl.spec.operator.operator import Operator
 Array = npt.NDArray[Any]
 FP16, BF16 = "fp16", "bf16"
 _DTYPES: dict[str, Any] = {FP16: np.float16, BF16: ml_dtypes.bfloat16}
+_VARIANTS = Path(__file__).parents[1] / "specs" / "variants"
 _HIDDEN = -65504.0
 """What a mask adds to a score that it hides, in float16."""
 
@@ -400,12 +402,36 @@ def latent(keys: int) -> Callable[[], Call]:
     return call
 
 
+def latent_pages(keys: int, tokens: int) -> Callable[[], Call]:
+    """The same with ``tokens`` queries a row, which are its last keys, over a paged cache in random order."""
+
+    def call() -> Call:
+        blocks = keys // _BLOCK
+        order = np.random.default_rng(0).permutation(24 * blocks).astype(np.int32)
+        return load(str(_VARIANTS / "mla_decode.py")).bind(
+            query=zeros(24, 128, tokens, 576),
+            cache=zeros(24 * blocks, 1, _BLOCK, 576),
+            table=order.reshape(24, blocks),
+            lengths=np.full(24, keys, np.int32),
+            scale=1 / math.sqrt(576),
+            latent=512,
+        )
+
+    return call
+
+
 def _latents() -> Iterator[Row]:
     rows = 24 * 128
     for keys, least in ((4096, 0.60), (16384, 0.68)):
         work = Work(rows * keys, 576 + 512, 2 * 576 * (24 * keys + rows), 2 * 512 * rows)
         says = "values are channels of the keys, which are not paged; AMLA states 0.868"
         yield Row(f"MLA decode B24 N128 S{keys}", latent(keys), work, least=least, says=says)
+    keys, tokens = 16384, 2
+    scores = rows * sum(keys - back for back in range(tokens))
+    work = Work(scores, 576 + 512, 2 * 576 * (24 * keys + tokens * rows), 2 * 512 * tokens * rows)
+    says = "specs/variants/mla_decode.py, over a paged cache"
+    name = f"MLA decode B24 N128 S{keys}, two queries"
+    yield Row(name, latent_pages(keys, tokens), work, least=0.72, says=says)
 
 
 def prefix(batch: int, rows: int, before: int) -> Callable[[], Call]:
@@ -501,10 +527,5 @@ MISSING = (
         "prefill full S4096, fp16 scores",
         "0.70 of cube",
         "there is no schedule with fp16 scores: softmax works in fp32",
-    ),
-    Missing(
-        "MLA decode B24 N128 S16384, two queries",
-        "0.72 of cube",
-        "latent attention takes one query a row, or as many as keys",
     ),
 )

@@ -147,4 +147,4 @@ op.output("softmax_max_out", p_cmp.row_max.repeated(), like=query, layouts="T1 N
 op.output("softmax_sum_out", p_cmp.row_sum.repeated(), like=query, layouts="T1 N1 8", dtype="float32")
 
 # A position's heads are added on one vector core: 64 rows for the largest group.
-op.schedule(max_rows=128, base_n=64)
+op.schedule(max_rows=128)

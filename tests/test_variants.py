@@ -168,9 +168,11 @@ def tree_decode() -> tuple[dict[str, Array], tuple[Array, ...]]:
 
 def mla_decode() -> tuple[dict[str, Array], tuple[Array, ...]]:
     made, lengths, latent = paged_cache(96, 1), [33, 0], 64
-    query, rows = halves(B, N, 1, 96), unpaged(made["cache"], made["table"])
-    j = np.arange(rows.shape[2])
-    found = attention(query, rows, rows[..., :latent], lambda s, b, n: hidden(s * 0.0722, j < lengths[b]))
+    query, rows = halves(B, N, 2, 96), unpaged(made["cache"], made["table"])
+    j, last = np.arange(rows.shape[2]), np.array([[-2], [-1]])
+    found = attention(
+        query, rows, rows[..., :latent], lambda s, b, n: hidden(s * 0.0722, j <= lengths[b] + last)
+    )
     return {"query": query, **made, "lengths": lengths, "latent": latent}, found
 
 

@@ -25,6 +25,7 @@ from attndsl.lowering.match.schedule_options import (
     LONG_ROW,
     MANY_ROWS,
     OF_LATENT_ROWS,
+    OF_SELECTIONS,
     TILE_STEP,
     Schedule,
     describe,
@@ -218,6 +219,8 @@ def resolved(
     defaults: dict[str, int | str] = {"max_rows": rows_of_a_task(signature, specialization.dtype)}
     if signature.padded_value_size >= LONG_ROW and all(map(reads_keys_again, computation.attentions)):
         defaults |= OF_LATENT_ROWS
+    if computation.selection is not None:
+        defaults |= OF_SELECTIONS
     blocks = [size for each in computation.attentions if (size := each.block_of_keys) is not None]
     if blocks:
         tile = max(-(-size // TILE_STEP) * TILE_STEP for size in blocks)

@@ -17,7 +17,7 @@ from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import Schedule, limits_of
 from attndsl.lowering.phases import PhaseInput, Place, phases
 from attndsl.lowering.scores.score_rules import lower_modifier
-from attndsl.lowering.selection.block_selection import blocks_of_one_tile, selects_blocks
+from attndsl.lowering.selection.block_selection import selection, selects_blocks
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.work_partition import (
     add_work_fields,
@@ -114,7 +114,7 @@ def _item_loop(given: PhaseInput) -> Statement:
     if not item.same(ITEM):
         work, item = [Let(symbol=_WORK, value=item)], _WORK
     finish = phases(Place.ITEM, given).body
-    further = blocks_of_one_tile(context) if selects_blocks(context) else None
+    further = selection(context, given.modifiers) if selects_blocks(context) else None
     on_rows = attention_loop(context, given.modifiers, finish, further)
     body = seq(
         *work,

@@ -7,7 +7,7 @@ no synchronization. passes/flags derives the flags between a phase that writes a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from attndsl.lowering.context.attention_context import Context
@@ -21,7 +21,7 @@ from attndsl.lowering.results.row_statistics import leave_with_items, write_stat
 from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
 from attndsl.lowering.results.write_rows import write_rows
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
-from attndsl.lowering.selection.block_selection import prepare_selection, select_blocks, selects_blocks
+from attndsl.lowering.selection.block_selection import prepare_selection, selects_blocks
 from attndsl.tile.statements import Seq, Statement, seq
 
 
@@ -116,12 +116,6 @@ PHASES: tuple[Phase, ...] = (
         make=lambda given: write_rows(given.context),
     ),
     Phase(
-        name="select blocks of keys, of several tiles in a second run over them",
-        place=Place.ITEM,
-        applies=selects_blocks,
-        make=lambda given: select_blocks(given.context, given.modifiers),
-    ),
-    Phase(
         name="merge partials and write rows",
         place=Place.AFTER,
         applies=may_split,
@@ -145,4 +139,7 @@ PHASES: tuple[Phase, ...] = (
 def phases(place: Place, given: PhaseInput) -> Seq:
     """The phases of a place, in the order of the table."""
     found = (phase for phase in PHASES if phase.place is place)
+    if place is not Place.BEFORE:
+        of_results = tuple(context.for_results() for context in given.contexts)
+        given = replace(given, context=given.context.for_results(), contexts=of_results)
     return seq(*(phase.make(given) for phase in found if phase.applies(given.context)))

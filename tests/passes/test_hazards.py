@@ -6,7 +6,8 @@ import pytest
 
 from attndsl.expr import Symbol
 from attndsl.passes.events.hazards import insert_barriers
-from attndsl.tile.statements import Alloc, Barrier, If, seq
+from attndsl.target import Core
+from attndsl.tile.statements import Alloc, Barrier, If, Stage, seq
 
 from .trees import (
     L0C,
@@ -209,6 +210,23 @@ def test_barriers_are_inserted_where_needed_and_only_there():
     assert kinds == ["Fill", "Fill", "Barrier", "Unary", "Barrier", "Unary"]
     assert find_conflicts(done) == ()
     assert insert_barriers(done) is done
+
+
+def test_a_stage_in_several_places_has_the_barriers_that_any_of_them_needs():
+    """It is one function; another stage between them keeps its own."""
+
+    def stage(name):
+        body = seq(compute(Y, X), compute(Z, X))
+        return Stage(name=name, core=Core.AIV, doc="", body=body)
+
+    done = insert_barriers(seq(stage("Twice"), fill(X), stage("Twice"), stage("Once")))
+    kinds = {
+        number: [type(item).__name__ for item in each.body.body]
+        for number, each in enumerate(each for each in done.body if isinstance(each, Stage))
+    }
+    assert kinds[0] == kinds[1] == ["Barrier", "Unary", "Unary"]
+    alone = insert_barriers(seq(stage("First"), fill(X), stage("Twice")))
+    assert not barriers(alone.body[0]) and len(barriers(alone.body[-1])) == 1
 
 
 def test_a_barrier_moves_out_of_a_loop_that_does_not_need_it_inside():

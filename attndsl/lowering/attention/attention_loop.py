@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attndsl.expr import Expr
-from attndsl.lowering.attention.continuous import FIRST_STEP, LAST_STEP, has_keys, items_begun, steps_begun
+from attndsl.lowering.attention.continuous import (
+    FIRST_STEP,
+    LAST_STEP,
+    has_item,
+    has_keys,
+    items_begun,
+    key_steps,
+    steps_begun,
+)
 from attndsl.lowering.attention.matmul_stages import (
     await_probabilities,
     score_tile,
@@ -17,7 +25,7 @@ from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, 
 from attndsl.lowering.attention.widen_rows import widen_rows
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
-from attndsl.lowering.emit.loop_scalars import ITEM_SLOT, SLOT, STEPS, TILE, TILES
+from attndsl.lowering.emit.loop_scalars import ITEM_SLOT, SLOT, STEPS, TILE
 from attndsl.tile.statements import Pipelined, Seq, Stage, Statement, Steps, as_stage, seq
 
 _Step = tuple[Stage | None, int, Expr]
@@ -29,14 +37,20 @@ class FurtherUse:
     """What takes the exponentials of a tile besides the cube.
 
     Attributes:
-        begin: its statements before the tiles of an item.
-        of_rows: those on the exponentials of a step's rows.
+        scalars: what is known of an item before its tiles.
+        begin: its stage before them.
+        of_rows: statements on the exponentials of a step's rows.
+        again: what is done with the scores of a tile that comes the second time.
         of_tile: its stage after all rows of a tile, while the cube adds the values.
+        finish: its stages after the tiles, while the cube is at those before.
     """
 
-    begin: Sequence[Statement] = ()
+    begin: Stage
+    of_tile: Stage | None
+    again: Statement
+    scalars: Sequence[Statement] = ()
     of_rows: Sequence[Statement] = ()
-    of_tile: Stage | None = None
+    finish: Sequence[Stage] = ()
 
 
 def attention_loop(
@@ -48,11 +62,8 @@ def attention_loop(
     """The stages of an item. The first runs ``prefetch_distance`` tiles ahead of the weighted sums.
 
     Quantized rows are widened ``widen_lead`` tiles ahead of the scores, so that the cube does not wait for
-    them. ``finish``: its complete rows, stages of a continuous pipeline. ``further``: of a pipeline that
-    drains.
+    them. ``finish``: its complete rows, stages of a continuous pipeline.
     """
-    also = further or FurtherUse()
-    assert further is None or not context.continuous
     lag = context.schedule.prefetch_distance
     lead = context.schedule.widen_lead if context.widens else 0
     keyed = has_keys(context)
@@ -60,19 +71,30 @@ def attention_loop(
     steps: list[_Step] = [
         (widen_rows(context, context.keys), 0, keyed),
         (score_tile(context), lead, keyed),
-        (softmax_tile(context, modifiers, also.of_rows), lead, keyed),
-        (also.of_tile, lead, keyed),
+        (_softmax(context, modifiers, further), lead, keyed),
+        (further.of_tile if further else None, lead, keyed),
         (widen_rows(context, context.values), lead, keyed),
         (weighted_tile(context), lag, keyed),
         (update_tile(context), lag, keyed),
     ]
+    scalars, first = (further.scalars, further.begin) if further else ((), None)
+    last = further.finish if further else ()
     if not context.continuous:
-        return seq(*also.begin, start, sums, _loop(context, steps), *finish)
-    begin: list[_Step] = [(start, 0, FIRST_STEP)]
+        return seq(*scalars, first, start, sums, _loop(context, steps), *last, *finish)
+    begin: list[_Step] = [(first, 0, FIRST_STEP), (start, 0, FIRST_STEP)]
+    at_once: list[_Step] = [(each, lead, LAST_STEP & has_item(context)) for each in last]
     if context.waits_first:
         begin.append((await_probabilities(context), lag, keyed))
     end: list[_Step] = [(as_stage(item), lag, LAST_STEP) for item in finish]
-    return seq(_loop(context, [*begin, *steps[:-1], (sums, lag, FIRST_STEP), steps[-1], *end]))
+    *before, weighted, update = steps
+    lagging: list[_Step] = [weighted, (sums, lag, FIRST_STEP), update, *end]
+    return seq(*scalars, _loop(context, [*begin, *before, *at_once, *lagging]))
+
+
+def _softmax(context: Context, modifiers: Modifiers, further: FurtherUse | None) -> Stage:
+    if further is None:
+        return softmax_tile(context, modifiers)
+    return softmax_tile(context, modifiers, further.of_rows, further.again)
 
 
 def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
@@ -81,7 +103,7 @@ def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
     lags = tuple(lag for _, lag, _ in present)
     return Pipelined(
         var=TILE,
-        extent=STEPS if context.continuous else TILES,
+        extent=STEPS if context.continuous else key_steps(context),
         stages=stages,
         lags=lags,
         prefetch=context.prefetch,

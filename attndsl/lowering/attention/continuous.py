@@ -16,6 +16,8 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     ITEM,
     ITEM_SLOT,
+    KEY_STEPS,
+    KEY_TILE,
     R0,
     SLOT,
     STEPS,
@@ -25,25 +27,17 @@ from attndsl.lowering.emit.loop_scalars import (
 )
 from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
-from attndsl.tile.statements import Let, Statement
+from attndsl.tile.statements import If, Let, Statement, seq
 
 
 def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
-    """The contexts of a computation, with continuous pipelines if each of them can have one.
+    """The contexts of a computation, with continuous pipelines unless the schedule says otherwise.
 
     Raises:
-        IllegalScheduleValue: the schedule asks for them and the state of an item does not allow it.
+        IllegalScheduleValue: the schedule asks for an early wait where there can be none.
     """
-    stated, slots = contexts[0].schedule.pipeline, contexts[0].schedule.score_slots
-    if stated == "drained":
-        _need_no_early_wait(slots, "in a pipeline that drains")
-        return contexts
-    in_the_way = next((found for each in contexts if (found := _in_the_way(each))), "")
-    if in_the_way and stated == "continuous":
-        rule = f'"drained" or "auto", as {in_the_way}'
-        raise IllegalScheduleValue("pipeline", stated, rule, "drained", UNKNOWN_LINE)
-    if in_the_way:
-        _need_no_early_wait(slots, f"as {in_the_way}")
+    if contexts[0].schedule.pipeline == "drained":
+        _need_no_early_wait(contexts[0].schedule.score_slots, "in a pipeline that drains")
         return contexts
     return tuple(_continuous(context) for context in contexts)
 
@@ -75,13 +69,6 @@ def _waits_first(context: Context) -> bool:
 def items_begun(context: Context) -> Symbol:
     """The items with steps that a core has begun."""
     return Symbol(context.label("itemsBegun"), Scope.MEMBER)
-
-
-def _in_the_way(context: Context) -> str:
-    """Why a pipeline cannot be continuous; empty where it can."""
-    if context.computation.selection is not None:
-        return "a selection runs over the tiles of an item again"
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,26 +107,63 @@ def item_of_turn(context: Context, item: Expr) -> Expr:
 
 
 def item_steps(context: Context) -> list[Statement]:
-    """The steps of the item: its tiles, one for rows without keys, in the last turn the deepest lag."""
+    """The steps of the item: those with keys, one for rows without, in the last turn the deepest lag."""
+    lets, with_keys = list[Statement](), key_steps(context)
+    if takes_tiles_again(context):
+        # of one tile the exponentials of the softmax are those of the final maximum
+        twice = select(TILES > 1, 2 * TILES, TILES) if takes_one_tile_at_once(context) else 2 * TILES
+        lets.append(Let(symbol=KEY_STEPS, value=twice))
     if not context.continuous:
-        return []
-    item, steps = ITEM, maximum(TILES, 1)
+        return lets
+    item, steps = ITEM, maximum(with_keys, 1)
     if context.rows.may_be_empty():
         steps = select(TASK_ROWS == 0, 0, steps)
-    return [Let(symbol=STEPS, value=select(item >= context.items, context.prefetch, steps))]
+    return [*lets, Let(symbol=STEPS, value=select(item >= context.items, context.prefetch, steps))]
+
+
+def key_steps(context: Context) -> Expr:
+    """The steps of an item that have a tile of keys."""
+    return KEY_STEPS if takes_tiles_again(context) else TILES
+
+
+def tile_of_step(context: Context) -> Symbol:
+    """The tile of a step, as both runs over the tiles of an item count."""
+    return KEY_TILE if takes_tiles_again(context) else TILE
+
+
+def takes_tiles_again(context: Context) -> bool:
+    """Whether the tiles of an item follow each other a second time, for a selection: it needs probabilities
+    with the final maximum and sum of each row."""
+    return context.computation.selection is not None
+
+
+def first_time(context: Context, statement: Statement) -> Statement:
+    """What is done with a tile when it comes first alone."""
+    if not takes_tiles_again(context):
+        return statement
+    return If(condition=TILE < TILES, then=seq(statement), where=statement.where)
+
+
+def takes_one_tile_at_once(context: Context) -> bool:
+    """Whether the exponentials of the softmax of an only tile are those of the probabilities: what the cube
+    takes of rows with an offset is rounded."""
+    quantization = context.values.quantization
+    return quantization is None or quantization.offset is None
 
 
 def has_keys(context: Context) -> Expr:
     """Whether a step of a continuous pipeline has a tile of keys."""
-    return (TILE < TILES) & _has_item(context)
+    tile = TILE
+    return (tile < key_steps(context)) & has_item(context)
 
 
 def item_has_keys(context: Context) -> Expr:
     """Whether the item of a turn has tiles of keys; the last turn of a continuous pipeline has no item."""
-    return (TILES > 0) & _has_item(context) if context.continuous else TILES > 0
+    return (TILES > 0) & has_item(context) if context.continuous else TILES > 0
 
 
-def _has_item(context: Context) -> Expr:
+def has_item(context: Context) -> Expr:
+    """Whether a turn of a continuous pipeline has an item."""
     item = ITEM
     return item < context.items
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, round_up, select
-from attndsl.lowering.attention.continuous import item_steps, ring_slot
+from attndsl.lowering.attention.continuous import item_steps, ring_slot, takes_tiles_again, tile_of_step
 from attndsl.lowering.attention.seen_tiles import (
     candidates,
     collect_seen,
@@ -19,6 +19,7 @@ from attndsl.lowering.emit.loop_scalars import (
     FIRST_TILE,
     KEY_BEGIN,
     KEY_END,
+    KEY_TILE,
     KEYS,
     REPEAT_LANES,
     ROW_BEGIN,
@@ -82,8 +83,12 @@ def tile_bounds(context: Context, *, of_this_aiv: bool = False) -> list[Statemen
     first, keys = _tile_range(context)
     seen = _keys_of_this_aiv(context, keys) if of_this_aiv and sees_by_band(context) else keys
     number = seen_tile(context) if numbers_tiles(context) else []
+    which = list[Statement]()
+    if takes_tiles_again(context):
+        which.append(Let(symbol=KEY_TILE, value=select(TILE < TILES, TILE, TILE - TILES)))
     return [
         *ring_slot(context),
+        *which,
         *number,
         Let(symbol=FIRST_KEY, value=first),
         Let(symbol=KEYS, value=seen),
@@ -94,7 +99,7 @@ def _tile_range(context: Context) -> tuple[Expr, Expr]:
     """The first key of the running tile, and how many it has."""
     if numbers_tiles(context):
         return seen_range(context)
-    first = (FIRST_TILE + TILE) * context.tile_keys
+    first = (FIRST_TILE + tile_of_step(context)) * context.tile_keys
     if begins_late(context):
         first = KEY_BEGIN + first
     return first, minimum(context.tile_keys, KEY_END - FIRST_KEY)

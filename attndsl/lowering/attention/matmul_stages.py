@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, maximum, minimum
-from attndsl.lowering.attention.continuous import item_has_keys, score_slot
+from attndsl.lowering.attention.continuous import first_time, item_has_keys, score_slot
 from attndsl.lowering.attention.key_range import keys_of_rows, sees_by_band, tile_bounds
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
@@ -197,12 +197,12 @@ def load_query(context: Context) -> Stage:
     )
 
 
-def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "ScoreTile") -> Stage:
-    """``scores = query . keys^T`` of one tile, to its slot of ``ring``."""
+def score_tile(context: Context) -> Stage:
+    """``scores = query . keys^T`` of one tile, to its ring slot."""
     where, b = context.keys.where, cube_buffers(context)
     size, base_n, cols = context.tile_keys, context.base_n, Symbol("cols")
-    target = ring or scores_of(context)
-    place = (SLOT if ring is not None else score_slot(context)) * context.rows.rows_per_task(context) * size
+    target = scores_of(context)
+    place = score_slot(context) * context.rows.rows_per_task(context) * size
     if _bands(context) > 1:
         block: Statement = _banded_scores(context, cols, target, place)
     else:
@@ -236,7 +236,7 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
         scores = Alloc(buffers=(b.left,), body=seq(_left_query(context), over_keys))
     body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, scores))
     return Stage(
-        name=context.label(name), part=context.suffix, core=Core.AIC, doc=doc, body=body, where=where
+        name=context.label("ScoreTile"), part=context.suffix, core=Core.AIC, doc=doc, body=body, where=where
     )
 
 
@@ -414,7 +414,7 @@ def weighted_tile(context: Context) -> Stage:
             left = _left_operand(b.prob, b.left, as_expr(0), _fractals(context, KEYS))
             columns = Alloc(buffers=(b.left,), body=seq(left, columns))
         columns = Alloc(buffers=(b.prob,), body=seq(load, columns))
-    body = seq(*tile_bounds(context), *context.values.locate(context), columns)
+    body = seq(*tile_bounds(context), *context.values.locate(context), first_time(context, columns))
     doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
     return Stage(
         name=context.label("WeightedTile"),

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.attention.continuous import ring_slot, score_slot, state_row
+from attndsl.lowering.attention.continuous import first_time, ring_slot, score_slot, state_row
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.matmul_stages import scores_of
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
@@ -36,6 +36,8 @@ from attndsl.lowering.emit.loop_scalars import (
     SLOT,
     SPAN,
     SPLIT,
+    TILE,
+    TILES,
 )
 from attndsl.lowering.emit.row_operations import broadcast, reduce_blocks, reduce_tile, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
@@ -137,10 +139,13 @@ def _start(context: Context, name: str, body: Seq, doc: str) -> Stage:
     )
 
 
-def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statement] = ()) -> Stage:
+def softmax_tile(
+    context: Context, modifiers: Modifiers, also: Sequence[Statement] = (), again: Statement | None = None
+) -> Stage:
     """Online softmax of one tile: scores from their ring slot, probabilities to theirs.
 
-    ``also``: what is made of a step's exponentials besides, once the cube has them.
+    ``also``: what is made of a step's exponentials besides, once the cube has them. ``again``: what is done
+    with the scores of a tile that comes the second time.
     """
     where, size, b = context.where, context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
@@ -185,11 +190,11 @@ def softmax_tile(context: Context, modifiers: Modifiers, also: Sequence[Statemen
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    body = seq(
-        *tile_bounds(context, of_this_aiv=True),
-        with_tile_operands(context, modifiers, over_rows),
-        *(_update_sums(context) if at_once else ()),
-    )
+    sums = _update_sums(context) if at_once else ()
+    work: Statement = seq(with_tile_operands(context, modifiers, over_rows), *sums)
+    if again is not None:
+        work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
+    body = seq(*tile_bounds(context, of_this_aiv=True), work)
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
     if not normalized:
         doc = "Weights of one tile: scores in, functions of them out."
@@ -279,6 +284,7 @@ def _update_sums(context: Context) -> list[Statement]:
 
 def update_tile(context: Context) -> Stage:
     """``accumulator = accumulator * rescale + partial`` of one tile."""
+    context = context.for_results()
     where, padded_size, b = context.where, context.padded_value_size, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
 
@@ -313,7 +319,7 @@ def update_tile(context: Context) -> Stage:
         return [one if arrives is b.partial else Alloc(buffers=(arrives,), body=seq(one))]
 
     added = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    body = seq(*ring_slot(context), added)
+    body = seq(*ring_slot(context), first_time(context, added))
     doc = "Adds one tile's weighted sum to the running one, rescaled to the new maximum."
     return Stage(
         name=context.label("UpdateTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from attndsl.base.reserved_names import is_taken, plain
 from attndsl.base.source_location import SourceLine
@@ -55,6 +56,7 @@ class Emitter:
         suffix: what tells the stages, rings and fields of this attention from those of others; empty for the
             only one.
         longest_first: the tasks with most keys come first, and blocks take rounds of items in turns.
+        of_results: a vector step is one on weighted sums and results, else on scores.
     """
 
     signature: KernelSignature
@@ -65,6 +67,7 @@ class Emitter:
     cube_dtype: str
     suffix: str = ""
     longest_first: bool = False
+    of_results: bool = False
 
     @property
     def dtype(self) -> str:
@@ -169,7 +172,24 @@ class Emitter:
     @property
     def rows_per_step(self) -> Named:
         """Query rows of one vector step."""
+        return self.rows_of_results if self.of_results else self.rows_of_scores
+
+    @property
+    def rows_of_scores(self) -> Named:
+        """Query rows of one vector step on scores."""
         return self._option("rowsPerStep", "rows", "query rows of one vector step")
+
+    @property
+    def rows_of_results(self) -> Named:
+        """Query rows of one vector step on weighted sums and results."""
+        if self.schedule.result_rows == "auto":
+            return self.rows_of_scores
+        meaning = "query rows of one vector step on weighted sums and results"
+        return self._option("resultRowsPerStep", "result_rows", meaning)
+
+    def for_results(self) -> Self:
+        """The same for steps on weighted sums and results."""
+        return self if self.schedule.result_rows == "auto" else replace(self, of_results=True)
 
     @property
     def max_rows(self) -> Named:

@@ -47,6 +47,7 @@ FIRST_TILE = Symbol("firstTile")
 TILES = Symbol("tiles")
 TILE = Symbol("tile")
 STEPS = Symbol("steps")
+KEY_STEPS, KEY_TILE = Symbol("keySteps"), Symbol("itemTile")
 ITEM_SLOT = Symbol("itemSlot")
 SLOT = Symbol("slot")
 FIRST_KEY = Symbol("firstKey")
@@ -77,6 +78,8 @@ ITEM_MEANINGS = {
     "tileTotal": "key tiles of the task",
     FIRST_TILE.name: "first key tile of the item",
     TILES.name: "key tiles of the item",
+    KEY_STEPS.name: "steps of the item with keys: its tiles, twice where they are needed again",
+    KEY_TILE.name: "tile of the step, as both runs over them count",
     STEPS.name: "steps of the item in the pipeline: its tiles, or those that drain it",
 }
 """Scalars of an item by their names, as the kernel explains them."""

@@ -52,7 +52,7 @@ def fill_row_blocks(emit: Emitter, blocks: Buffer, row: Expr, value: Expr, where
 
 def _copies(emit: Emitter, blocks: Buffer) -> int:
     """Blocks that a buffer has for each row of a step."""
-    return blocks.elements // (emit.schedule.rows * STATISTIC_LANES)
+    return blocks.elements // (int(emit.rows_per_step.value) * STATISTIC_LANES)
 
 
 def with_row_statistic(emit: Emitter, op: str, part: Region, blocks: Buffer, column: Expr) -> Statement:
@@ -72,7 +72,7 @@ def with_row_statistic(emit: Emitter, op: str, part: Region, blocks: Buffer, col
 
     if copies == 1:
         return eight(Const(0), CHUNK)
-    if emit.schedule.rows == _GROUP:
+    if emit.rows_per_step.value == _GROUP:
         emit.inventory.require(emit.rows_per_step <= _GROUP, "a vector step has one group of 8 rows")
         return eight(Const(0), CHUNK)
     body = seq(Let(symbol=_ROWS, value=minimum(_GROUP, CHUNK - _R8)), eight(_R8, _ROWS))

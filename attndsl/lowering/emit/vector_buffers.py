@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr import Named, round_up
+from attndsl.expr import Named, maximum, round_up
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
@@ -59,19 +59,17 @@ def folded_lanes(emit: Emitter) -> Named:
 def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     slots, ub, padded_size = emit.schedule.slots, emit.in_ub, emit.padded_value_size
-    step, rows = emit.rows_per_step, emit.rows_per_vector
-    tile, flight, statistics = (
-        step * emit.tile_keys,
-        emit.ring * rows,
-        step * (BLOCK_COPIES * STATISTIC_LANES),
-    )
+    step, results, rows = emit.rows_of_scores, emit.rows_of_results, emit.rows_per_vector
+    tile, flight, most = step * emit.tile_keys, emit.ring * rows, maximum(step, results)
+    statistics = emit.rows_per_step * (BLOCK_COPIES * STATISTIC_LANES)
+    blocks = "resultBlocks" if emit.of_results else "rowBlocks"
     return VectorBuffers(
         score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", slots),
         prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", 1),
         lanes=ub("lanes", "float32", step * folded_lanes(emit), "reduction over the tile, one repeat a row"),
-        tile_stat=ub("tileStat", "float32", step, "maximum or sum of each row of the tile"),
-        new_max=ub("newMax", "float32", step, "running maximum including the tile"),
-        row_blocks=ub("rowBlocks", "float32", statistics, "a row statistic, two blocks a row"),
+        tile_stat=ub("tileStat", "float32", most, "maximum or sum of each row of the tile"),
+        new_max=ub("newMax", "float32", most, "running maximum including the tile"),
+        row_blocks=ub(blocks, "float32", statistics, "a row statistic, two blocks a row"),
         row_max=ub("rowMax", "float32", flight, "running maximum of each row, of items in flight"),
         row_sum=ub("rowSum", "float32", flight, "running sum of each row, of items in flight"),
         rescale=ub("rescale", "float32", flight, "exp(old max - new max) of the tiles in flight"),
@@ -79,7 +77,7 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
         partial=ub(
             "partial",
             "float32",
-            step * padded_size,
+            results * padded_size,
             "weighted sum of one tile or split",
             emit.schedule.result_slots,
         ),

@@ -15,10 +15,10 @@ STATISTIC_LANES = block_elements("float32")
 """A row statistic in the workspace is a 32-byte block of equal fp32 lanes: any row can be addressed."""
 
 
-def score_ring(emit: Emitter, name: str = "scoreRing", slots: Named | None = None) -> GlobalTensor:
+def score_ring(emit: Emitter, slots: Named | None = None) -> GlobalTensor:
     """Score tiles, cube to vector; ``slots``: if not those of all rings."""
     dtype = emit.product_dtype
-    return _ring(emit, name, dtype, emit.tile_keys, "ring of score tiles, cube to vector", slots)
+    return _ring(emit, "scoreRing", dtype, emit.tile_keys, "ring of score tiles, cube to vector", slots)
 
 
 def prob_ring(emit: Emitter) -> GlobalTensor:

@@ -22,6 +22,8 @@ MANY_ROWS = 2 * BAND_ROWS
 """Rows of a task of prompts: more are left to who states them, as they take the unified buffer."""
 LONG_ROW = 512
 """Channels of a row of values, of which the unified buffer holds few copies."""
+OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 32}
+"""Defaults where blocks of keys are selected: items are short, and results a good part of them."""
 OF_LATENT_ROWS: Mapping[str, int | str] = {"tile_k": 128, "value_width": 256}
 """Defaults of long rows of values that are channels of the keys, so that L2 has them.
 
@@ -41,6 +43,7 @@ class Schedule:
         ring: workspace slots between cube and vector cores; the first stage of a tile runs ``ring - 1``
             tiles ahead of the last.
         rows: score rows one vector step works on.
+        result_rows: rows of a vector step on weighted sums and results, or "auto": ``rows``.
         base_n: keys (or value columns) of one matrix multiply.
         base_k: depth of one matrix multiply.
         slots: slots of each unified-buffer load and store buffer (2: double buffering).
@@ -61,8 +64,7 @@ class Schedule:
         value_slots: slots of values in L1, or "auto": two for tasks of one band of rows.
         task_rows: "even": the host gives some tasks, or all, one band of rows where that evens out the cores,
             or where several would leave them few tiles each; "most": as many rows as ``max_rows`` allows.
-        pipeline: "continuous" from one item to the next, "drained" at the end of each item, or "auto":
-            continuous unless a selection runs over the tiles of an item again.
+        pipeline: "continuous" from one item to the next, as "auto" is, or "drained" at the end of each item.
         item_order: which items follow each other, those of one split or those of one task: "splits", "tasks";
             "longest": as "splits", the tasks of prompts with the last positions first, and blocks take a
             round of items in one direction and the next in the other; "auto": "longest" where later
@@ -83,6 +85,7 @@ class Schedule:
     max_rows: int = BAND_ROWS
     split_kv: int | str = "auto"
     cores: int | str = "auto"
+    result_rows: int | str = "auto"
     value_n: int | str = "auto"
     value_width: int | str = "auto"
     query_slots: int | str = "auto"
@@ -155,6 +158,7 @@ _AUTO = ("auto",)
 _LEGAL = {
     "ring": Legal(2, 8),
     "rows": Legal(_STEP, 64, _STEP),
+    "result_rows": Legal(_STEP, 128, _STEP, words=_AUTO),
     "base_n": Legal(16, 256, 16),
     "base_k": Legal(16, 256, 16),
     "slots": Legal(1, 2),
@@ -218,7 +222,15 @@ def resolve(
         line = (lines or {}).get("rows" if "rows" in choices else "max_rows", UNKNOWN_LINE)
         text = f"a divisor of max_rows / {vectors} = {per_core}, the rows of one vector core"
         raise IllegalScheduleValue("rows", schedule.rows, text, closest, line)
+    _check_result_rows(schedule, per_core, (lines or {}).get("result_rows", UNKNOWN_LINE))
     return _with_lead(_with_result_slots(schedule, choices), choices, lines or {})
+
+
+def _check_result_rows(schedule: Schedule, per_core: int, line: SourceLine) -> None:
+    rows = schedule.result_rows
+    if isinstance(rows, int) and per_core % rows:
+        text = f"a divisor of {per_core}, the rows of one vector core"
+        raise IllegalScheduleValue("result_rows", rows, text, gcd(rows, per_core), line)
 
 
 def _with_result_slots(schedule: Schedule, choices: Mapping[str, object]) -> Schedule:
@@ -249,10 +261,11 @@ def limits_of(options: Mapping[str, Named], device: Device) -> Iterator[tuple[Ex
         if bounds.multiple > 1:
             condition = condition & ((value % bounds.multiple) == 0)
         yield condition, f"limits of {name}"
-    if {"rows", "max_rows"} <= options.keys():
-        vectors = device.architecture.aiv_per_aic
-        text = "rows divides the rows of a vector core"
-        yield (options["max_rows"] // vectors % options["rows"]) == 0, text
+    for name in ("rows", "result_rows"):
+        if {name, "max_rows"} <= options.keys():
+            vectors = device.architecture.aiv_per_aic
+            text = f"{name} divides the rows of a vector core"
+            yield (options["max_rows"] // vectors % options[name]) == 0, text
     if "widen_lead" in options:
         yield options["widen_lead"] + 2 <= options["ring"], "scores run ahead of weighted sums"
 
@@ -288,6 +301,8 @@ def smaller(
     if "rows" in may and space == "UB" and schedule.rows % (2 * _STEP) == 0:
         slots = schedule.slots if "result_slots" in may else schedule.result_slots
         return replace(schedule, rows=schedule.rows // 2, result_slots=slots)
+    if "result_rows" in may and space == "UB" and schedule.result_rows != "auto":
+        return replace(schedule, result_rows="auto")
     may_shrink = "tile_k" in may and schedule.tile_k % 128 == 0
     if may_shrink and space == "UB" and schedule.tile_k > _TILE_OF_MANY_ROWS:
         return replace(schedule, tile_k=schedule.tile_k // 2)
@@ -331,6 +346,10 @@ def _with_fewer_rows(schedule: Schedule, may: Set[str], architecture: Architectu
     per_core = fewer.rows_per_core(architecture)
     if "max_rows" not in may or per_core % _STEP:
         return None
+    if isinstance(fewer.result_rows, int) and per_core % fewer.result_rows:
+        if "result_rows" not in may:
+            return None
+        fewer = replace(fewer, result_rows="auto")
     if "rows" in may:
         return replace(fewer, rows=gcd(schedule.rows, per_core))
     return fewer if per_core % schedule.rows == 0 else None

@@ -1,4 +1,4 @@
-"""The selection of key blocks: a second run over an item's tiles, once its rows are complete.
+"""The selection of key blocks: of an item's only tile with its softmax, of several when they come again.
 
 Knows the stages of the loop over key tiles, which it runs again. Knows nothing of results but its own.
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import FIRST_KEY, TILE, TILES
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEY_TILE, TILES
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.selection.selection_buffers import (
     END_BLOCK,
@@ -90,8 +90,8 @@ def next_window(context: Context) -> For:
 
 def tile_blocks(context: Context) -> list[Statement]:
     """The blocks that a tile completes. After the last tile of an item come zeros: it completes its own."""
-    first, after = select(TILE == 0, 0, _ended(context, FIRST_KEY)), FIRST_KEY + context.tile_keys
-    end = select(TILE + 1 == TILES, _completed(context, FIRST_BLOCK, after), _ended(context, after))
+    first, after = select(KEY_TILE == 0, 0, _ended(context, FIRST_KEY)), FIRST_KEY + context.tile_keys
+    end = select(KEY_TILE + 1 == TILES, _completed(context, FIRST_BLOCK, after), _ended(context, after))
     return [
         Let(symbol=FIRST_BLOCK, value=first),
         Let(symbol=END_BLOCK, value=minimum(TOTAL_BLOCKS, end)),
@@ -100,7 +100,7 @@ def tile_blocks(context: Context) -> list[Statement]:
 
 def rest_blocks(context: Context) -> list[Statement]:
     """The blocks of a tile without keys after the last of an item, which has completed some of the first."""
-    first = select(TILE == TILES, _COMPLETED, _ended(context, FIRST_KEY))
+    first = select(KEY_TILE == TILES, _COMPLETED, _ended(context, FIRST_KEY))
     end = _ended(context, FIRST_KEY + context.tile_keys)
     return [Let(symbol=FIRST_BLOCK, value=first), Let(symbol=END_BLOCK, value=minimum(TOTAL_BLOCKS, end))]
 

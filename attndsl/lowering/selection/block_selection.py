@@ -4,17 +4,18 @@ Probabilities are ``exp(score - max) / sum`` with the final maximum and sum of e
 position are added, and the blocks that the tile completes taken (block_scores.py).
 
 Of an item with one tile, maximum and sum are final once its softmax has seen the tile: the exponentials that
-it has in the unified buffer are taken, while the cube adds the values. Of several tiles the cube computes the
-scores again, into a ring of their own, in a second run over the tiles. Nothing as long as a row of keys is
-held anywhere.
+it has in the unified buffer are taken, while the cube adds the values. Several tiles come a second time after
+the last, in the same pipeline: the cube computes their scores again. Nothing as long as a row of keys is held
+anywhere.
 """
 
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, minimum
 from attndsl.lowering.attention.attention_loop import FurtherUse
+from attndsl.lowering.attention.continuous import score_slot, state_row, takes_one_tile_at_once
 from attndsl.lowering.attention.key_range import tile_bounds
-from attndsl.lowering.attention.matmul_stages import score_tile
+from attndsl.lowering.attention.matmul_stages import scores_of
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
@@ -22,17 +23,15 @@ from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,
     FIRST_QUERY,
     HEADS,
+    KEY_TILE,
     KEYS,
     R0,
     ROW_BEGIN,
     ROWS,
-    SLOT,
-    TILE,
     TILES,
 )
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.emit.workspace_rings import score_ring
 from attndsl.lowering.rows.batch_extents import batch_count
 from attndsl.lowering.selection.block_scores import (
     SELECTION_TILES,
@@ -58,7 +57,7 @@ from attndsl.lowering.selection.selection_buffers import (
 from attndsl.lowering.selection.top_blocks import start_best
 from attndsl.target import Core
 from attndsl.tile.instructions import SplitRecords, StoreRows, records
-from attndsl.tile.statements import Alloc, For, If, Let, Pipelined, Seq, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
 
 
 def selects_blocks(context: Context) -> bool:
@@ -72,57 +71,27 @@ def prepare_selection(context: Context) -> Stage:
     return _stage(context, "PrepareSelection", doc, number_lanes(context))
 
 
-def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
-    """The selection of an item's positions, after the attention loop."""
-    again = Pipelined(
-        var=TILE,
-        extent=TILES,
-        stages=(
-            score_tile(context, score_ring(context, "scoreAgainRing"), "ScoreAgain"),
-            _select_tile(context, modifiers),
-        ),
-        lags=(0, context.schedule.prefetch_distance),
-        prefetch=context.prefetch,
-        ring=context.ring,
-        back_pressure=True,
-        where=top_k(context).where,
-    )
-    return seq(
-        If(condition=TILES > 1, then=seq(again)) if _at_once(context) else again,
-        _select_rest(context),
-        _write_selection(context),
-    )
-
-
-def blocks_of_one_tile(context: Context) -> FurtherUse:
-    """The selection's share of the attention loop: its start, and all of it but the end for one tile."""
+def selection(context: Context, modifiers: Modifiers) -> FurtherUse:
+    """The selection's share of the attention loop."""
     node = top_k(context)
     capacity = context.host(
         context.signature.extents["J"], "blocks of the longest batch row", "longestBlocks"
     )
-    begin = [
-        own_positions(),
-        Let(symbol=TOTAL_BLOCKS, value=batch_count(context, node.length, capacity), where=node.where),
-        _stage(context, "StartSelection", "Clears the list of the best blocks.", start_best(context)),
-    ]
-    if not _at_once(context):
-        return FurtherUse(begin=begin)
-    blocks = seq(*tile_bounds(context), *tile_blocks(context), _take_blocks(context))
+    total = Let(symbol=TOTAL_BLOCKS, value=batch_count(context, node.length, capacity), where=node.where)
     doc = "Probabilities of an item's only tile, summed over heads."
     add = _stage(context, "AddHeads", doc, seq(*add_heads(context)))
+    blocks = seq(*tile_bounds(context), *tile_blocks(context), _take_blocks(context))
     doc = "The blocks of an item's only tile, from the sums that its softmax left."
+    at_once = _stage(context, "SelectAtOnce", doc, seq(If(condition=TILES == 1, then=blocks)))
+    one = takes_one_tile_at_once(context)
     return FurtherUse(
-        begin=begin,
-        of_rows=[If(condition=TILES == 1, then=seq(add))],
-        of_tile=_stage(context, "SelectAtOnce", doc, seq(If(condition=TILES == 1, then=blocks))),
+        scalars=(own_positions(), total),
+        begin=_stage(context, "StartSelection", "Clears the list of the best blocks.", start_best(context)),
+        of_rows=[If(condition=TILES == 1, then=seq(add))] if one else [],
+        of_tile=at_once if one else None,
+        again=_select_tile(context, modifiers),
+        finish=(_select_rest(context), _write_selection(context)),
     )
-
-
-def _at_once(context: Context) -> bool:
-    """Whether the exponentials of the softmax are those of the probabilities: what the cube takes of rows
-    with an offset is rounded."""
-    quantization = context.values.quantization
-    return quantization is None or quantization.offset is None
 
 
 def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
@@ -132,30 +101,29 @@ def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
     )
 
 
-def _select_tile(context: Context, modifiers: Modifiers) -> Stage:
+def _select_tile(context: Context, modifiers: Modifiers) -> Statement:
+    """Probabilities of a tile that comes again, summed over heads, and the blocks that it completes."""
     size, b = context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
-        offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
-        ring = score_ring(context, "scoreAgainRing").region(offset, chunk, KEYS, size)
+        offset = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
+        ring = scores_of(context).region(offset, chunk, KEYS, size)
         body = seq(
             *scored(context, modifiers, ring),
-            *exponentials(context, b.row_max, R0),
+            *exponentials(context, b.row_max, state_row(context)),
             *add_heads(context),
         )
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, context.where)
-    body = seq(
-        *tile_bounds(context),
+    return seq(
+        Note(text="the tile again: probabilities with the final maximum and sum of each row"),
         _next_window(context),
         with_tile_operands(context, modifiers, over_rows),
         *tile_blocks(context),
         _take_blocks(context),
     )
-    doc = "Probabilities of one tile, summed over heads; then takes the blocks that the tile completes."
-    return _stage(context, "SelectTile", doc, body)
 
 
 def _next_window(context: Context) -> Stage:
@@ -170,9 +138,9 @@ def _take_blocks(context: Context) -> Stage:
 
 def _select_rest(context: Context) -> Stage:
     """Blocks whose windows end after the last tile: in as many tiles without keys."""
-    first = Let(symbol=FIRST_KEY, value=TILE * context.tile_keys)
+    first = Let(symbol=FIRST_KEY, value=KEY_TILE * context.tile_keys)
     one = seq(_next_window(context), first, *rest_blocks(context), _take_blocks(context))
-    rest = For(var=TILE, begin=TILES, end=SELECTION_TILES, body=one)
+    rest = For(var=KEY_TILE, begin=TILES, end=SELECTION_TILES, body=one)
     body = seq(*completed_blocks(context), rest)
     doc = "Blocks whose windows end further after the last tile, as if tiles without keys followed."
     return _stage(context, "SelectRest", doc, seq(If(condition=POSITIONS > 0, then=body)))

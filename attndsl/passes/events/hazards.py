@@ -39,7 +39,7 @@ from attndsl.target import Pipe
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.instructions.base import OwnOrder
-from attndsl.tile.statements import Barrier, For, Note, Seq, SetEvent, Statement, as_seq, rewrite, seq
+from attndsl.tile.statements import Barrier, For, Note, Seq, SetEvent, Stage, Statement, as_seq, rewrite, seq
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ def insert_barriers(tree: Seq, sure: frozenset[For] | None = None) -> Seq:
     flow = Flow(tree, index, _sure(tree, sure))
     walk = _Inserting(flow, index)
     walk.run(flow.functions, flow.start())
-    return _with_barriers(tree, walk.barriers)
+    return _with_barriers(tree, {**walk.barriers, **_of_other_calls(tree, walk.barriers)})
 
 
 def _in_own_pipe(tree: Seq) -> frozenset[Access]:
@@ -234,6 +234,35 @@ def _with_barriers(tree: Seq, barriers: Mapping[_Place, Statement]) -> Seq:
         return statement if barrier is None else seq(barrier, statement)
 
     return as_seq(rewrite(tree, change) or tree)
+
+
+def _of_other_calls(tree: Seq, barriers: Mapping[_Place, Statement]) -> dict[_Place, Statement]:
+    """The barriers of a stage in its other places: it is one function, which all of them call."""
+    calls: dict[str, list[dict[type[Statement], int]]] = {}
+    counted: dict[type[Statement], int] = {Instruction: 0, For: 0}
+    sizes: dict[str, dict[type[Statement], int]] = {}
+
+    def visit(statement: Statement) -> None:
+        before = dict(counted)
+        for child in statement.children():
+            visit(child)
+        kind = Instruction if isinstance(statement, Instruction) else type(statement)
+        if kind in counted:
+            counted[kind] += 1
+        if isinstance(statement, Stage):
+            calls.setdefault(statement.name, []).append(before)
+            sizes[statement.name] = {kind: counted[kind] - before[kind] for kind in counted}
+
+    visit(tree)
+    found: dict[_Place, Statement] = {}
+    for name, starts in calls.items():
+        for kind, size in sizes[name].items() if len(starts) > 1 else ():
+            for offset in range(size):
+                places = [(kind, start[kind] + offset) for start in starts]
+                needed = [barriers[place] for place in places if place in barriers]
+                whole = [each for each in needed if isinstance(each, Barrier)]  # those without a condition
+                found |= dict.fromkeys(places, (whole or needed)[0]) if needed else {}
+    return found
 
 
 _Place = tuple[type[Statement], int]  # the n-th instruction of a tree, or its n-th loop, inner ones first
