@@ -85,8 +85,8 @@ class VendorHeaders:
 
     @property
     def key(self) -> str:
-        """A key over all headers: who edits one compiles again."""
-        return _key(self.folders)
+        """A key over all headers, and the instructions below: who edits one compiles again."""
+        return _key((INTRINSICS, *self.folders))
 
 
 @functools.lru_cache(maxsize=4)

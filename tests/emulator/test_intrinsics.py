@@ -143,7 +143,8 @@ def _tree(row: np.ndarray) -> np.float32:
 
 
 def _multiply_add(a: np.ndarray, b: Any, c: np.ndarray) -> np.ndarray:
-    return (a.astype(np.float64) * np.asarray(b, np.float64) + c).astype(np.float32)
+    exact: np.ndarray = a.astype(np.float64) * np.asarray(b, np.float64) + c
+    return exact.astype(np.float32)
 
 
 SOUND = [*STEPS][: [*STEPS].index("racing")]
