@@ -51,12 +51,12 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.S1 = sizes.S1;
     problem.B = sizes.B;
     problem.scale_value = static_cast<float>(call.scale_value);
+    problem.selS2 = sizes.selS2;
     problem.select_block_size = call.select_block_size;
     problem.compress_stride = call.compress_stride;
     problem.index_reading = NumberOf(call.index_reading, {"op", "paper", "literal0"});
     problem.compress_block_size = call.compress_block_size;
     problem.select_block_count = call.select_block_count;
-    problem.selS2 = sizes.selS2;
     problem.T2 = sizes.T2;
     problem.topkMaskDim1 = call.topk_mask.Rank() > 1 ? call.topk_mask.shape[1] : 0;
     problem.attenMaskDim1 = call.atten_mask.Rank() > 1 ? call.atten_mask.shape[1] : 0;

@@ -44,6 +44,7 @@ struct Problem {
     int64_t S1 = 0;  // query positions of a batch row
     int64_t B = 0;  // batch rows
     float scale_value = 0;  // parameter scale_value
+    int64_t selS2 = 0;  // blocks of keys of a selection
     int64_t select_block_size = 0;  // parameter select_block_size, l'
     int64_t compress_stride = 0;  // parameter compress_stride, d
     // parameter index_reading, where the sums of step 4 begin: as shipped kernels do, as the paper
@@ -51,7 +52,6 @@ struct Problem {
     int64_t index_reading = 0;
     int64_t compress_block_size = 0;  // parameter compress_block_size, l
     int64_t select_block_count = 0;  // parameter select_block_count
-    int64_t selS2 = 0;  // blocks of keys of a selection
     int64_t T2 = 0;  // stored key rows, of a group or of all batch rows
     int64_t topkMaskDim1 = 0;  // size of dimension 1 of topk_mask
     int64_t attenMaskDim1 = 0;  // size of dimension 1 of atten_mask
@@ -80,6 +80,7 @@ struct Kernel {
     int64_t rowsPerVector;  // query rows of one vector core, at most
     int64_t tileKeys;  // keys of one score tile
     int64_t blockLanes;  // blocks, of several positions, sorted at once
+    int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
     int64_t ring;  // workspace slots between cube and vector cores
     int64_t paddedValueSize;  // head size of values and results, padded to 16
 };
@@ -119,10 +120,10 @@ inline void SetStrides(const Problem &problem, NsaCompressAttentionTiling &tilin
     tiling.softmaxSumOutStrideN = 8;
     tiling.attentionOutStrideS = problem.N1 * problem.D2;
     tiling.attentionOutStrideN = problem.D2;
-    tiling.keyStrideU = problem.N2 * problem.D1;
-    tiling.keyStrideK = problem.D1;
     tiling.topkIndicesOutStrideS = problem.N2 * problem.select_block_count;
     tiling.topkIndicesOutStrideK = problem.select_block_count;
+    tiling.keyStrideU = problem.N2 * problem.D1;
+    tiling.keyStrideK = problem.D1;
     tiling.valueStrideU = problem.N2 * problem.D2;
     tiling.valueStrideK = problem.D2;
     tiling.queryStrideS = problem.N1 * problem.D1;
@@ -139,7 +140,7 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
     using attndsl::RoundUp;
     tiling.scaleValue = problem.scale_value;
     tiling.valueDim = problem.D2;
-    tiling.headDim = problem.D1;
+    tiling.longestBlocks = problem.selS2;
     tiling.windowLast =
         problem.select_block_size / problem.compress_stride
             - (problem.index_reading == values::IndexReading::kPaper
@@ -161,7 +162,7 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
         1 + problem.select_block_size / problem.compress_stride - 1
             + problem.compress_block_size / problem.compress_stride - 1;
     tiling.selectionCount = problem.select_block_count;
-    tiling.longestBlocks = problem.selS2;
+    tiling.headDim = problem.D1;
     tiling.S1 = problem.S1;
     tiling.keyCapacity = problem.T2;
 }
@@ -170,14 +171,9 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
 inline void PlaceWorkspace(const Kernel &kernel, NsaCompressAttentionTiling &tiling)
 {
     using attndsl::RoundUp;
-    tiling.scoreAgainRingOffset = 0;
-    tiling.scoreAgainRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
-            kWorkspaceAlignment);
-    tiling.scoreRingOffset =
-        tiling.scoreAgainRingOffset + tiling.scoreAgainRingPart * tiling.blocks;
+    tiling.scoreRingOffset = 0;
     tiling.scoreRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+        RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart =
@@ -235,7 +231,8 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-                schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize}};
+                schedule::kBlockLanes, schedule::kPrefetch, schedule::kRing,
+                schedule::kPaddedValueSize}};
     }
     // nsa_compress_attention_d128_e128_topk_mask: float16 or bfloat16
     if (problem.topkMaskGiven != 0 &&
@@ -247,7 +244,8 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128TopkMask;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-                schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize}};
+                schedule::kBlockLanes, schedule::kPrefetch, schedule::kRing,
+                schedule::kPaddedValueSize}};
     }
     // nsa_compress_attention_d128_e128_atten_mask: float16 or bfloat16
     if (problem.topkMaskGiven == 0 &&
@@ -259,7 +257,8 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128AttenMask;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-                schedule::kBlockLanes, schedule::kRing, schedule::kPaddedValueSize}};
+                schedule::kBlockLanes, schedule::kPrefetch, schedule::kRing,
+                schedule::kPaddedValueSize}};
     }
     return Choice{};
 }

@@ -11,15 +11,20 @@
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Step t of an item, the cube running ahead:
- *   AIC  ScoreTile     tile t              sets kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIV  SelectAtOnce  tile t
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
- *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
- *   then, over the same tiles again:
- *   AIC  ScoreAgain    tile t              waits for kScoreAgainRingFree, sets kScoreAgainRingReady
- *   AIV  SelectTile    tile t - kPrefetch  waits for kScoreAgainRingReady, sets kScoreAgainRingFree
+ * Step t, the cube running ahead:
+ *   AIV  StartSelection     tile t
+ *   AIV  StartRows          tile t
+ *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
+ *   AIC  ScoreTile          tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIV  SelectAtOnce       tile t
+ *   AIV  SelectRest         tile t
+ *   AIV  WriteSelection     tile t
+ *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
+ *   AIV  StartSums          tile t - kPrefetch
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteStatistics    tile t - kPrefetch
+ *   AIV  WriteRows          tile t - kPrefetch
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -48,33 +53,33 @@ constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score, attenMaskBytes: one id a slot
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartialReady = 2;  // MTE2_V, partial
+constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
-constexpr int32_t kLeavingStatisticFree = 1;  // MTE3_V, leavingStatistic: one id a slot
-constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
-constexpr int32_t kSelectedFree = 5;  // MTE3_V, selected
+constexpr int32_t kSelectedFree = 1;  // MTE3_V, selected
+constexpr int32_t kLeavingStatisticFree = 2;  // MTE3_V, leavingStatistic
+constexpr int32_t kResultFree = 3;  // MTE3_V, result
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score, attenMaskBytes: one id a slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartialFree = 2;  // V_MTE2, partial
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
-constexpr int32_t kLeavingStatisticReady = 1;  // V_MTE3, leavingStatistic: one id a slot
-constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
-constexpr int32_t kSelectedReady = 5;  // V_MTE3, selected
+constexpr int32_t kSelectedReady = 1;  // V_MTE3, selected
+constexpr int32_t kLeavingStatisticReady = 2;  // V_MTE3, leavingStatistic
+constexpr int32_t kResultReady = 3;  // V_MTE3, result
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
 // the order of the stages a slot is read before it is written again.
-constexpr uint16_t kScoreAgainRingReady = 0;
-constexpr uint16_t kScoreRingReady = 1;
-constexpr uint16_t kProbRingReady = 2;
-constexpr uint16_t kOutRingReady = 3;
-constexpr uint16_t kScoreAgainRingFree = 4;
+constexpr uint16_t kScoreRingReady = 0;
+constexpr uint16_t kProbRingReady = 1;
+constexpr uint16_t kOutRingReady = 2;
 
 template <typename T>
 class NsaCompressAttentionKernel : attndsl::KernelBase {
@@ -100,20 +105,19 @@ public:
         Bind(topkIndicesOutGm_, topk_indices_out);
         Bind(softmaxMaxOutGm_, softmax_max_out);
         Bind(softmaxSumOutGm_, softmax_sum_out);
-        Bind(scoreAgainRingGm_,
-            workspace + tiling_.scoreAgainRingOffset + blockIndex_ * tiling_.scoreAgainRingPart);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            queryL1_ = View<T>(l1_, kQueryL1);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             window_ = View<float>(ub_, kWindow);
+            accumulator_ = View<float>(ub_, kAccumulator);
             prob_ = View<T>(ub_, kProb);
+            result_ = View<T>(ub_, kResult);
             blockRecords_ = View<float>(ub_, kBlockRecords);
             best_ = View<float>(ub_, kBest);
             blockNumber_ = View<int32_t>(ub_, kBlockNumber);
@@ -122,9 +126,11 @@ public:
             blockScore_ = View<float>(ub_, kBlockScore);
             lanes_ = View<float>(ub_, kLanes);
             selected_ = View<int32_t>(ub_, kSelected);
+            resultBlocks_ = View<float>(ub_, kResultBlocks);
             attenMaskHalf_ = View<half>(ub_, kAttenMaskHalf);
+            leavingStatistic_ = View<float>(ub_, kLeavingStatistic);
             attenMaskKeep_ = View<uint8_t>(ub_, kAttenMaskKeep);
-            accumulator_ = View<float>(ub_, kAccumulator);
+            partial_ = View<float>(ub_, kPartial);
             blockTerm_ = View<float>(ub_, kBlockTerm);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
             rowMax_ = View<float>(ub_, kRowMax);
@@ -156,33 +162,42 @@ private:
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
             const Item work = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 work.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(work.batch - 1);
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(work, rowFractals);
-            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            for (int64_t step = 0; step < work.tiles + kPrefetch; ++step) {
-                if (step < work.tiles) {
-                    const int64_t tile = step;
-                    ScoreTile(work, rowFractals, keyStart, tile);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            LoadQuery(work, item, rowFractals);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                cubeSteps_[slot] = {work, tile, item, keyStart, slot, rowFractals};
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.work.keySteps && earlier.item < tiling_.items) {
+                        AwaitProbabilities();
+                    }
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    WeightedTile(work, rowFractals, keyStart, tile);
+                if (tile < work.keySteps && item < tiling_.items) {
+                    ScoreTile(work, rowFractals, keyStart, tile, stepsBegun_);
+                }
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.work.keySteps && earlier.item < tiling_.items) {
+                        WeightedTile(earlier.work, earlier.rowFractals, earlier.valueStart,
+                            earlier.tile, earlier.slot);
+                    }
                 }
             }
-            if (work.tiles > 1) {
-                for (int64_t step = 0; step < work.tiles; ++step) {
-                    const int64_t tile = step;
-                    ScoreAgain(work, rowFractals, keyStart, tile);
-                }
-            }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
@@ -191,22 +206,23 @@ private:
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
     }
 
     __aicore__ inline void RunVector()
     {
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-        }
+        SetFlag<HardEvent::V_MTE2>(kScoreFree);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::MTE3_V>(kSelectedFree);
+        SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
+        SetFlag<HardEvent::MTE3_V>(kResultFree);
         PrepareSelection();
-        for (int64_t item = blockIndex_; item < tiling_.items; item += blockCount_) {
+        for (int64_t item = blockIndex_;
+             item < tiling_.items + MinOf(tiling_.items, blockCount_);
+             item += blockCount_) {
             const Item work = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(work.queries, 2) * work.heads;
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
@@ -216,44 +232,49 @@ private:
                 MinOf(actualSelSeqKvlenGm_.GetValue(work.batch)
                     - (work.batch == 0 ? 0 : actualSelSeqKvlenGm_.GetValue(work.batch - 1)),
                     tiling_.longestBlocks);
-            StartSelection(corePositions);
-            StartRows(rows);
-            StartSums(rows);
-            for (int64_t step = 0; step < work.tiles + kPrefetch; ++step) {
-                if (step < work.tiles) {
-                    const int64_t tile = step;
-                    SoftmaxTile(work, tile, rowBegin, rows);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                vectorSteps_[slot] = {work, tile, rows, item, slot, rowBegin, itemSlot};
+                if (tile == 0) {
+                    StartSelection(corePositions);
+                    StartRows(itemSlot, rows);
                 }
-                if (step < work.tiles) {
-                    const int64_t tile = step;
+                if (tile < work.keySteps && item < tiling_.items) {
+                    SoftmaxTile(work, tile, stepsBegun_, slot, itemSlot, rowBegin, rows,
+                        corePositions, totalBlocks);
                     SelectAtOnce(work.firstTile, work.tiles, tile, corePositions, totalBlocks);
                 }
-                if (step >= kPrefetch) {
-                    const int64_t tile = step - kPrefetch;
-                    UpdateTile(tile, rowBegin, rows);
+                if (tile == work.steps - 1 && item < tiling_.items) {
+                    SelectRest(work.tiles, corePositions, totalBlocks);
+                    WriteSelection(work, rowBegin, rows, corePositions);
                 }
-            }
-            WriteStatistics(work, rowBegin, rows);
-            WriteRows(work, rowBegin, rows);
-            if (work.tiles > 1) {
-                for (int64_t step = 0; step < work.tiles + kPrefetch; ++step) {
-                    if (step >= kPrefetch) {
-                        const int64_t tile = step - kPrefetch;
-                        SelectTile(work, tile, rowBegin, rows, corePositions, totalBlocks);
+                if (stepsBegun_ > kPrefetch) {
+                    const VectorStep &earlier =
+                        vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
+                    }
+                    if (earlier.tile < earlier.work.keySteps && earlier.item < tiling_.items) {
+                        UpdateTile(earlier.work.tiles, earlier.tile, earlier.slot, earlier.rowBegin,
+                            earlier.rows);
+                    }
+                    if (earlier.tile == earlier.work.steps - 1) {
+                        WriteStatistics(earlier.work, earlier.itemSlot, earlier.rowBegin,
+                            earlier.rows);
+                        WriteRows(earlier.work, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
-            SelectRest(work.tiles, corePositions, totalBlocks);
-            WriteSelection(work, rowBegin, rows, corePositions);
         }
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-        }
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+        WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
@@ -269,13 +290,17 @@ private:
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
+        // steps of the item with keys: its tiles, twice where they are needed again
+        int64_t keySteps;
+        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         Item found;
-        const int64_t split = item / tiling_.tasks;
-        const int64_t task = item % tiling_.tasks;
+        const int64_t work = MinOf(item, tiling_.items - 1);
+        const int64_t split = work / tiling_.tasks;
+        const int64_t task = work % tiling_.tasks;
         const int64_t positionsPerTask = tiling_.queriesPerTask;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTask = task / tiling_.queryTiles;
@@ -300,15 +325,21 @@ private:
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.keySteps = found.tiles > 1 ? 2 * found.tiles : found.tiles;
+        found.steps =
+            item >= tiling_.items
+                ? kPrefetch
+                : (found.taskRows == 0 ? 0 : MaxOf(found.keySteps, 1));
         return found;
     }
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t item, int64_t rowFractals)
     {
-        if (work.tiles > 0) {
-            LoadPositions(queryL1_,
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        if (work.tiles > 0 && item < tiling_.items) {
+            LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
                     + work.firstHead * tiling_.queryStrideN],
                 work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
@@ -316,20 +347,26 @@ private:
         }
     }
 
+    // Waits for the probabilities of a tile: its scores are read, new ones may take their slot.
+    __aicore__ inline void AwaitProbabilities()
+    {
+        CrossCoreWaitFlag(kProbRingReady);
+    }
+
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
-        int64_t tile)
+        int64_t tile, int64_t stepsBegun_)
     {
-        const int64_t slot = tile % kRing;
-        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
+        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         {
             auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            LoadLeft(leftL0, queryL1_, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
-                rowFractals);
+            LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -357,8 +394,10 @@ private:
                     keyL1Slot_ ^= 1;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                StoreProduct(
+                    scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask * kTileKeys + n0],
+                    productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
+                    rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -370,21 +409,19 @@ private:
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t valueStart,
-        int64_t tile)
+        int64_t tile, int64_t slot)
     {
-        const int64_t slot = tile % kRing;
-        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
+        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (valueStart + firstKey) * tiling_.valueStrideU;
-        CrossCoreWaitFlag(kProbRingReady);
-        {
+        if (tile < work.tiles) {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
-            for (int64_t d0 = 0; d0 < kPaddedValueSize; d0 += kBaseN) {
-                const int64_t width = kBaseN;
+            {
                 auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
@@ -392,14 +429,13 @@ private:
                     auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU + d0],
-                        depth, MinOf(width, tiling_.valueDim - d0), tiling_.valueStrideU,
-                        RoundUp(depth, kFractal));
+                    LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU],
+                        depth, tiling_.valueDim, tiling_.valueStrideU, RoundUp(depth, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
-                        const int64_t columnFractals = CeilDiv(width, kFractal);
+                        const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         LoadLeft(leftL0,
                             probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
@@ -412,12 +448,13 @@ private:
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // below 10 fractals only: larger products accumulate in order without
                             // it
-                            if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
+                            if (rowFractals * kFractal * kPaddedValueSize
+                                < 10 * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
                             }
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, width, depth, 0, false,
-                                    k0 == 0));
+                                MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
+                                    false, k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ ^= 1;
                         }
@@ -428,8 +465,8 @@ private:
                     valueL1Slot_ ^= 1;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize + d0],
-                    productL0, work.taskRows, width, kPaddedValueSize, rowFractals * kFractal);
+                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
+                    work.taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -437,62 +474,6 @@ private:
             probL1Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
-    }
-
-    // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreAgain(const Item &work, int64_t rowFractals, int64_t keyStart,
-        int64_t tile)
-    {
-        const int64_t slot = tile % kRing;
-        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
-        const int64_t keyTile =
-            work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
-        if (tile >= kRing) {
-            CrossCoreWaitFlag(kScoreAgainRingFree);
-        }
-        {
-            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            LoadLeft(leftL0, queryL1_, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
-                rowFractals);
-            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-                const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                {
-                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
-                        tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
-                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    {
-                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
-                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadFractals(rightL0, keyL1,
-                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
-                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        Mmad(productL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
-                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
-                }
-                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(scoreAgainRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0],
-                    productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
-                    rowFractals * kFractal);
-                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
-            }
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            leftL0Slot_ ^= 1;
-        }
-        CrossCoreSetFlag<2, PIPE_FIX>(kScoreAgainRingReady);
     }
 
     // Vector stages
@@ -555,6 +536,7 @@ private:
     __aicore__ inline void StartSelection(int64_t corePositions)
     {
         if (corePositions > 0) {
+            PipeBarrier<PIPE_V>();
             Duplicate(window_, float(0), kWindowLead + corePositions * kWindowRow);
         }
         PipeBarrier<PIPE_V>();
@@ -569,32 +551,27 @@ private:
     }
 
     // Initializes the maxima and sums of the rows.
-    __aicore__ inline void StartRows(int64_t rows)
+    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
-            Duplicate(rowMax_, float(kLowest), rows);
-            Duplicate(rowSum_, float(0), rows);
-        }
-    }
-
-    // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSums(int64_t rows)
-    {
-        if (rows > 0) {
-            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
         }
     }
 
     // Probabilities of an item's only tile, summed over heads.
-    __aicore__ inline void AddHeads(int64_t heads, int64_t keys, int64_t r0, int64_t chunk)
+    __aicore__ inline void AddHeads(int64_t heads, int64_t itemSlot, int64_t keys, int64_t r0,
+        int64_t chunk)
     {
         auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
         // score = score / rowSum, then added to the sums of its position
         PipeBarrier<PIPE_V>();
-        Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
+        Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+            float(kSmallest), chunk);
         Duplicate(lanes_, float(1), kRowsPerStep * 16);
         PipeBarrier<PIPE_V>();
-        SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
+        SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
         PipeBarrier<PIPE_V>();
         Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * 16);
         PipeBarrier<PIPE_V>();
@@ -607,121 +584,17 @@ private:
         }
     }
 
-    // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t rowBegin,
-        int64_t rows)
+    // The window moves on by a tile: its last keys to the front, zeros after them.
+    __aicore__ inline void NextWindow(int64_t corePositions)
     {
-        const int64_t slot = tile % kRing;
-        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
-        CrossCoreWaitFlag(kScoreRingReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
-            auto attenMaskBytes =
-                View<uint8_t>(ub_, kAttenMaskBytes + scoreSlot_ * kAttenMaskBytesSlot);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                chunk, keys, kTileKeys, kTileKeys);
-            LoadRows(attenMaskBytes,
-                attenMaskGm_[(work.firstQuery
-                    + (rowBegin + r0) / work.heads) * tiling_.attenMaskStrideQ
-                    + firstKey],
-                (rowBegin + r0 + chunk - 1) / work.heads - (rowBegin + r0) / work.heads + 1, keys,
-                tiling_.attenMaskStrideQ, kTileKeys);
-            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * scale_value  (nsa_compress_attention.py:133)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            Muls(score, score, float(tiling_.scaleValue), span);
-            // score = -3.40282e+38 where atten_mask hides the key  (nsa_compress_attention.py:134)
-            for (int64_t position = 0;
-                 position < (rowBegin + r0 + chunk - 1) / work.heads
-                     - (rowBegin + r0) / work.heads + 1;
-                 ++position) {
-                PipeBarrier<PIPE_V>();
-                Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
-                    keys);
-                PipeBarrier<PIPE_V>();
-                CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_, half(0),
-                    CMPMODE::EQ, RoundUp(keys, 128));
-            }
+        PipeBarrier<PIPE_V>();
+        for (int64_t position = 0; position < corePositions; ++position) {
+            DataCopy(window_[position * kWindowRow + kWindowLead - kWindowBefore],
+                window_[position * kWindowRow + kWindowLead + kTileKeys - kWindowBefore],
+                kWindowBefore);
             PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; ++row) {
-                Select(score[row * kTileKeys],
-                    attenMaskKeep_[((rowBegin + r0 + row) / work.heads
-                        - (rowBegin + r0) / work.heads) * (kTileKeys / 8)],
-                    score[row * kTileKeys], float(-3.4028234663852886e+38f),
-                    SELMODE::VSEL_TENSOR_SCALAR_MODE, RoundUp(keys, kRepeatLanes));
-            }
-            // Lanes after the last key are excluded from the maximum, and below from the sum.
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / 8);
-                }
-            }
-            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
-            if (kFoldedLanes * 8 > keys) {
-                Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
-            }
-            PipeBarrier<PIPE_V>();
-            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
-            PipeBarrier<PIPE_V>();
-            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
-            PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0], tileStat_, chunk);
-            PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
-            // score = exp(score - newMax)
-            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            Exp(score, score, span);
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / 8);
-                }
-            }
-            // rescale = exp(rowMax - newMax)
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0], newMax_, float(0), chunk);
-            // rowSum = rowSum * rescale + row sum of the tile
-            if (kFoldedLanes * 8 > keys) {
-                Duplicate(lanes_, float(0), chunk * kFoldedLanes);
-            }
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
-            PipeBarrier<PIPE_V>();
-            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
-            Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
-            WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                chunk, keys, kTileKeys, kTileKeys);
-            SetFlag<HardEvent::MTE3_V>(kProbFree);
-            if (work.tiles == 1) {
-                AddHeads(work.heads, keys, r0, chunk);
-            }
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
+            Duplicate(window_[position * kWindowRow + kWindowLead], float(0), kTileKeys);
         }
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
     // Blocks whose windows the tile from firstKey on completes, to the best of each position.
@@ -737,6 +610,7 @@ private:
                     MinOf(tiling_.positionsPerStep, corePositions - position0);
                 const int64_t usedLanes = stepPositions * tiling_.laneBlocks;
                 // score of each block: the weighted sum of its window
+                PipeBarrier<PIPE_V>();
                 Duplicate(blockScore_, float(0), kBlockLanes);
                 for (int64_t term = 0; term < tiling_.windowTerms; ++term) {
                     PipeBarrier<PIPE_V>();
@@ -799,19 +673,226 @@ private:
         }
     }
 
-    // The blocks of an item's only tile, from the sums that its softmax left.
-    __aicore__ inline void SelectAtOnce(int64_t firstTile, int64_t tiles, int64_t tile,
-        int64_t corePositions, int64_t totalBlocks)
+    // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t stepsBegun_,
+        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows, int64_t corePositions,
+        int64_t totalBlocks)
     {
-        if (tiles == 1) {
-            const int64_t firstKey = (firstTile + tile) * kTileKeys;
+        const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
+        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
+        CrossCoreWaitFlag(kScoreRingReady);
+        if (tile < work.tiles) {
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+                auto attenMaskBytes =
+                    View<uint8_t>(ub_, kAttenMaskBytes + scoreSlot_ * kAttenMaskBytesSlot);
+                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                LoadRows(score,
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
+                        + r0) * kTileKeys],
+                    chunk, keys, kTileKeys, kTileKeys);
+                LoadRows(attenMaskBytes,
+                    attenMaskGm_[(work.firstQuery
+                        + (rowBegin + r0) / work.heads) * tiling_.attenMaskStrideQ
+                        + firstKey],
+                    (rowBegin + r0 + chunk - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
+                    keys, tiling_.attenMaskStrideQ, kTileKeys);
+                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                // score * scale_value  (nsa_compress_attention.py:133)
+                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                Muls(score, score, float(tiling_.scaleValue), span);
+                // score = -3.40282e+38 where atten_mask hides the key
+                // (nsa_compress_attention.py:134)
+                for (int64_t position = 0;
+                     position < (rowBegin + r0 + chunk - 1) / work.heads
+                         - (rowBegin + r0) / work.heads + 1;
+                     ++position) {
+                    PipeBarrier<PIPE_V>();
+                    Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
+                        keys);
+                    PipeBarrier<PIPE_V>();
+                    CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
+                        half(0), CMPMODE::EQ, RoundUp(keys, 128));
+                }
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Select(score[row * kTileKeys],
+                        attenMaskKeep_[((rowBegin + r0 + row) / work.heads
+                            - (rowBegin + r0) / work.heads) * (kTileKeys / 8)],
+                        score[row * kTileKeys], float(-3.4028234663852886e+38f),
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, RoundUp(keys, kRepeatLanes));
+                }
+                // Lanes after the last key are excluded from the maximum, and below from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    PipeBarrier<PIPE_V>();
+                    {
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                            chunk, 1, kTileKeys / 8);
+                    }
+                }
+                // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
+                if (kFoldedLanes * 8 > keys) {
+                    Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
+                }
+                PipeBarrier<PIPE_V>();
+                MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+                PipeBarrier<PIPE_V>();
+                BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+                PipeBarrier<PIPE_V>();
+                BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                    kRepeatLanes / 8);
+                PipeBarrier<PIPE_V>();
+                Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+                PipeBarrier<PIPE_V>();
+                Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                    newMax_, chunk);
+                // score = exp(score - newMax)
+                SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
+                PipeBarrier<PIPE_V>();
+                SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+                PipeBarrier<PIPE_V>();
+                Exp(score, score, span);
+                if (keys % kRepeatLanes != 0) {
+                    PipeBarrier<PIPE_V>();
+                    {
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk,
+                            1, kTileKeys / 8);
+                    }
+                }
+                // rescale = exp(rowMax - newMax)
+                Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
+                    chunk);
+                Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
+                // rowSum = rowSum * rescale + row sum of the tile
+                if (kFoldedLanes * 8 > keys) {
+                    Duplicate(lanes_, float(0), chunk * kFoldedLanes);
+                }
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+                PipeBarrier<PIPE_V>();
+                BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+                PipeBarrier<PIPE_V>();
+                BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
+                    kRepeatLanes / 8);
+                Mul(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], rescale_[slot * kRowsPerVector + r0],
+                    chunk);
+                PipeBarrier<PIPE_V>();
+                Add(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+                WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                Cast(prob_, score, RoundMode::CAST_RINT, span);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+                StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                    prob_, chunk, keys, kTileKeys, kTileKeys);
+                SetFlag<HardEvent::MTE3_V>(kProbFree);
+                if (work.tiles == 1) {
+                    AddHeads(work.heads, itemSlot, keys, r0, chunk);
+                }
+                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                scoreSlot_ ^= 1;
+            }
+        } else {
+            // the tile again: probabilities with the final maximum and sum of each row
+            NextWindow(corePositions);
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+                auto attenMaskBytes =
+                    View<uint8_t>(ub_, kAttenMaskBytes + scoreSlot_ * kAttenMaskBytesSlot);
+                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                LoadRows(score,
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
+                        + r0) * kTileKeys],
+                    chunk, keys, kTileKeys, kTileKeys);
+                LoadRows(attenMaskBytes,
+                    attenMaskGm_[(work.firstQuery
+                        + (rowBegin + r0) / work.heads) * tiling_.attenMaskStrideQ
+                        + firstKey],
+                    (rowBegin + r0 + chunk - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
+                    keys, tiling_.attenMaskStrideQ, kTileKeys);
+                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                // score * scale_value  (nsa_compress_attention.py:133)
+                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                Muls(score, score, float(tiling_.scaleValue), span);
+                // score = -3.40282e+38 where atten_mask hides the key
+                // (nsa_compress_attention.py:134)
+                for (int64_t position = 0;
+                     position < (rowBegin + r0 + chunk - 1) / work.heads
+                         - (rowBegin + r0) / work.heads + 1;
+                     ++position) {
+                    PipeBarrier<PIPE_V>();
+                    Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
+                        keys);
+                    PipeBarrier<PIPE_V>();
+                    CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
+                        half(0), CMPMODE::EQ, RoundUp(keys, 128));
+                }
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Select(score[row * kTileKeys],
+                        attenMaskKeep_[((rowBegin + r0 + row) / work.heads
+                            - (rowBegin + r0) / work.heads) * (kTileKeys / 8)],
+                        score[row * kTileKeys], float(-3.4028234663852886e+38f),
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, RoundUp(keys, kRepeatLanes));
+                }
+                // Lanes after the last key are excluded from the maximum, and below from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    PipeBarrier<PIPE_V>();
+                    {
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
+                            chunk, 1, kTileKeys / 8);
+                    }
+                }
+                // score = exp(score - rowMax)
+                SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
+                    kRowsPerStep);
+                PipeBarrier<PIPE_V>();
+                SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+                PipeBarrier<PIPE_V>();
+                Exp(score, score, span);
+                if (keys % kRepeatLanes != 0) {
+                    PipeBarrier<PIPE_V>();
+                    {
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk,
+                            1, kTileKeys / 8);
+                    }
+                }
+                // score = score / rowSum, then added to the sums of its position
+                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
+                Duplicate(lanes_, float(1), kRowsPerStep * 16);
+                PipeBarrier<PIPE_V>();
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kRowsPerStep);
+                PipeBarrier<PIPE_V>();
+                Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * 16);
+                PipeBarrier<PIPE_V>();
+                MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+                for (int64_t row = 0; row < chunk; ++row) {
+                    PipeBarrier<PIPE_V>();
+                    Add(window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
+                        window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
+                        score[row * kTileKeys], keys);
+                }
+                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                scoreSlot_ ^= 1;
+            }
             const int64_t firstBlock =
-                tile == 0
+                itemTile == 0
                     ? 0
                     : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
             const int64_t endBlock =
                 MinOf(totalBlocks,
-                    tile + 1 == tiles
+                    itemTile + 1 == work.tiles
                         ? MaxOf(MinOf(firstBlock
                             + tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys,
                                 tiling_.windowStep)),
@@ -821,267 +902,34 @@ private:
                             tiling_.windowStep));
             TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
         }
+        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
+    // The blocks of an item's only tile, from the sums that its softmax left.
+    __aicore__ inline void SelectAtOnce(int64_t firstTile, int64_t tiles, int64_t tile,
+        int64_t corePositions, int64_t totalBlocks)
     {
-        const int64_t slot = tile % kRing;
-        CrossCoreWaitFlag(kOutRingReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            LoadRow(partial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                chunk * kPaddedValueSize);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-            // accumulator = accumulator * rescale + partial
-            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
-                kPaddedValueSize);
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-            PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
-                chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            partialSlot_ ^= 1;
+        if (tiles == 1) {
+            const int64_t itemTile = tile < tiles ? tile : tile - tiles;
+            const int64_t firstKey = (firstTile + itemTile) * kTileKeys;
+            const int64_t firstBlock =
+                itemTile == 0
+                    ? 0
+                    : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
+            const int64_t endBlock =
+                MinOf(totalBlocks,
+                    itemTile + 1 == tiles
+                        ? MaxOf(MinOf(firstBlock
+                            + tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys,
+                                tiling_.windowStep)),
+                            CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
+                                tiling_.windowStep))
+                        : CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
+                            tiling_.windowStep));
+            TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
         }
-    }
-
-    // Maxima and sums of finished rows to their results.
-    __aicore__ inline void WriteStatistics(const Item &work, int64_t rowBegin, int64_t rows)
-    {
-        // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            {
-                auto leavingStatistic =
-                    View<float>(ub_,
-                        kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-                PipeBarrier<PIPE_V>();
-                Brcb(leavingStatistic, rowMax_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-                // -inf in rows without a key
-                Brcb(rowBlocks_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-                PipeBarrier<PIPE_V>();
-                CompareScalar(rowHasKeys_, rowBlocks_, float(kSmallest), CMPMODE::GT,
-                    kRowsPerStep * 8);
-                PipeBarrier<PIPE_V>();
-                Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(-__builtin_inff()),
-                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerStep * 8);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
-                for (int64_t run = (rowBegin + r0) / runLength;
-                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
-                     ++run) {
-                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                    const int64_t runRows =
-                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    StoreRows(softmaxMaxOutGm_[(work.firstToken
-                        + queryIndex) * tiling_.softmaxMaxOutStrideS
-                        + head * tiling_.softmaxMaxOutStrideN],
-                        leavingStatistic[row * 8], runRows, 8,
-                        work.heads == 1
-                            ? tiling_.softmaxMaxOutStrideS
-                            : tiling_.softmaxMaxOutStrideN,
-                        8);
-                }
-                SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-                leavingStatisticSlot_ ^= 1;
-            }
-            auto leavingStatistic =
-                View<float>(ub_, kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-            Brcb(leavingStatistic, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-            // 0.0 in rows without a key
-            Brcb(rowBlocks_, rowSum_[r0], kRowsPerStep / 8, BrcbRepeatParams(1, 8));
-            PipeBarrier<PIPE_V>();
-            CompareScalar(rowHasKeys_, rowBlocks_, float(kSmallest), CMPMODE::GT, kRowsPerStep * 8);
-            PipeBarrier<PIPE_V>();
-            Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(0.0f),
-                SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerStep * 8);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
-            for (int64_t run = (rowBegin + r0) / runLength;
-                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
-                 ++run) {
-                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                StoreRows(
-                    softmaxSumOutGm_[(work.firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
-                    + head * tiling_.softmaxSumOutStrideN],
-                    leavingStatistic[row * 8], runRows, 8,
-                    work.heads == 1 ? tiling_.softmaxSumOutStrideS : tiling_.softmaxSumOutStrideN,
-                    8);
-            }
-            SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-            leavingStatisticSlot_ ^= 1;
-        }
-    }
-
-    // Rows of a finished item: normalized, to the output.
-    __aicore__ inline void WriteRows(const Item &work, int64_t rowBegin, int64_t rows)
-    {
-        // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
-            PipeBarrier<PIPE_V>();
-            Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
-            PipeBarrier<PIPE_V>();
-            SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
-                kPaddedValueSize);
-            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            PipeBarrier<PIPE_V>();
-            Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
-                chunk * kPaddedValueSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            for (int64_t run = (rowBegin + r0) / runLength;
-                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
-                 ++run) {
-                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                StoreRows(
-                    attentionOutGm_[(work.firstToken + queryIndex) * tiling_.attentionOutStrideS
-                    + head * tiling_.attentionOutStrideN],
-                    result[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                    work.heads == 1 ? tiling_.attentionOutStrideS : tiling_.attentionOutStrideN,
-                    kPaddedValueSize);
-            }
-            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            resultSlot_ ^= 1;
-        }
-    }
-
-    // The window moves on by a tile: its last keys to the front, zeros after them.
-    __aicore__ inline void NextWindow(int64_t corePositions)
-    {
-        PipeBarrier<PIPE_V>();
-        for (int64_t position = 0; position < corePositions; ++position) {
-            DataCopy(window_[position * kWindowRow + kWindowLead - kWindowBefore],
-                window_[position * kWindowRow + kWindowLead + kTileKeys - kWindowBefore],
-                kWindowBefore);
-            PipeBarrier<PIPE_V>();
-            Duplicate(window_[position * kWindowRow + kWindowLead], float(0), kTileKeys);
-        }
-    }
-
-    // Probabilities of one tile, summed over heads; then takes the blocks that the tile completes.
-    __aicore__ inline void SelectTile(const Item &work, int64_t tile, int64_t rowBegin,
-        int64_t rows, int64_t corePositions, int64_t totalBlocks)
-    {
-        const int64_t slot = tile % kRing;
-        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
-        NextWindow(corePositions);
-        CrossCoreWaitFlag(kScoreAgainRingReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
-            auto attenMaskBytes =
-                View<uint8_t>(ub_, kAttenMaskBytes + scoreSlot_ * kAttenMaskBytesSlot);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score,
-                scoreAgainRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], chunk,
-                keys, kTileKeys, kTileKeys);
-            LoadRows(attenMaskBytes,
-                attenMaskGm_[(work.firstQuery
-                    + (rowBegin + r0) / work.heads) * tiling_.attenMaskStrideQ
-                    + firstKey],
-                (rowBegin + r0 + chunk - 1) / work.heads - (rowBegin + r0) / work.heads + 1, keys,
-                tiling_.attenMaskStrideQ, kTileKeys);
-            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * scale_value  (nsa_compress_attention.py:133)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            Muls(score, score, float(tiling_.scaleValue), span);
-            // score = -3.40282e+38 where atten_mask hides the key  (nsa_compress_attention.py:134)
-            for (int64_t position = 0;
-                 position < (rowBegin + r0 + chunk - 1) / work.heads
-                     - (rowBegin + r0) / work.heads + 1;
-                 ++position) {
-                PipeBarrier<PIPE_V>();
-                Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
-                    keys);
-                PipeBarrier<PIPE_V>();
-                CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_, half(0),
-                    CMPMODE::EQ, RoundUp(keys, 128));
-            }
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; ++row) {
-                Select(score[row * kTileKeys],
-                    attenMaskKeep_[((rowBegin + r0 + row) / work.heads
-                        - (rowBegin + r0) / work.heads) * (kTileKeys / 8)],
-                    score[row * kTileKeys], float(-3.4028234663852886e+38f),
-                    SELMODE::VSEL_TENSOR_SCALAR_MODE, RoundUp(keys, kRepeatLanes));
-            }
-            // Lanes after the last key are excluded from the maximum, and below from the sum.
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / 8);
-                }
-            }
-            // score = exp(score - rowMax)
-            SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0], kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            Exp(score, score, span);
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / 8);
-                }
-            }
-            // score = score / rowSum, then added to the sums of its position
-            Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
-            Duplicate(lanes_, float(1), kRowsPerStep * 16);
-            PipeBarrier<PIPE_V>();
-            SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0], kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * 16);
-            PipeBarrier<PIPE_V>();
-            MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
-            for (int64_t row = 0; row < chunk; ++row) {
-                PipeBarrier<PIPE_V>();
-                Add(window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
-                    window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
-                    score[row * kTileKeys], keys);
-            }
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
-        }
-        if (tile + kRing < work.tiles) {
-            CrossCoreSetFlag<2, PIPE_MTE2>(kScoreAgainRingFree);
-        }
-        const int64_t firstBlock =
-            tile == 0 ? 0 : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
-        const int64_t endBlock =
-            MinOf(totalBlocks,
-                tile + 1 == work.tiles
-                    ? MaxOf(MinOf(firstBlock
-                        + tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys, tiling_.windowStep)),
-                        CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
-                            tiling_.windowStep))
-                    : CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
-                        tiling_.windowStep));
-        TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
     }
 
     // Blocks whose windows end further after the last tile, as if tiles without keys followed.
@@ -1104,11 +952,11 @@ private:
                         MaxOf(1, tiling_.windowStep * (totalBlocks - 1) + tiling_.windowLast + 1),
                         kTileKeys)
                     : tiles;
-            for (int64_t tile = tiles; tile < selectionTiles; ++tile) {
+            for (int64_t itemTile = tiles; itemTile < selectionTiles; ++itemTile) {
                 NextWindow(corePositions);
-                const int64_t firstKey = tile * kTileKeys;
+                const int64_t firstKey = itemTile * kTileKeys;
                 const int64_t firstBlock =
-                    tile == tiles
+                    itemTile == tiles
                         ? completedBlocks
                         : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
                 const int64_t endBlock =
@@ -1141,12 +989,171 @@ private:
         }
     }
 
+    // Initializes the weighted sums of the rows.
+    __aicore__ inline void StartSums(int64_t rows)
+    {
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+        }
+    }
+
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
+    __aicore__ inline void UpdateTile(int64_t tiles, int64_t tile, int64_t slot, int64_t rowBegin,
+        int64_t rows)
+    {
+        CrossCoreWaitFlag(kOutRingReady);
+        if (tile < tiles) {
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+                LoadRow(partial_,
+                    outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
+                    chunk * kPaddedValueSize);
+                SetFlag<HardEvent::MTE2_V>(kPartialReady);
+                // accumulator = accumulator * rescale + partial
+                SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
+                    kResultRowsPerStep);
+                PipeBarrier<PIPE_V>();
+                MulRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk,
+                    kPaddedValueSize, kPaddedValueSize);
+                WaitFlag<HardEvent::MTE2_V>(kPartialReady);
+                PipeBarrier<PIPE_V>();
+                Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
+                    partial_, chunk * kPaddedValueSize);
+                SetFlag<HardEvent::V_MTE2>(kPartialFree);
+            }
+        }
+    }
+
+    // Maxima and sums of finished rows to their results.
+    __aicore__ inline void WriteStatistics(const Item &work, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
+    {
+        // rows are stored by runs: the positions of a single head, or the heads of each
+        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
+        for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+            WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
+            PipeBarrier<PIPE_V>();
+            Brcb(leavingStatistic_, rowMax_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
+                BrcbRepeatParams(1, 8));
+            // -inf in rows without a key
+            Brcb(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
+                BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
+                kResultRowsPerStep * 8);
+            PipeBarrier<PIPE_V>();
+            Select(leavingStatistic_, rowHasKeys_, leavingStatistic_, float(-__builtin_inff()),
+                SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * 8);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady);
+            for (int64_t run = (rowBegin + r0) / runLength;
+                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                 ++run) {
+                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                StoreRows(
+                    softmaxMaxOutGm_[(work.firstToken + queryIndex) * tiling_.softmaxMaxOutStrideS
+                    + head * tiling_.softmaxMaxOutStrideN],
+                    leavingStatistic_[row * 8], runRows, 8,
+                    work.heads == 1 ? tiling_.softmaxMaxOutStrideS : tiling_.softmaxMaxOutStrideN,
+                    8);
+            }
+            SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
+            WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
+            Brcb(leavingStatistic_, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
+                BrcbRepeatParams(1, 8));
+            // 0.0 in rows without a key
+            Brcb(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
+                BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
+                kResultRowsPerStep * 8);
+            PipeBarrier<PIPE_V>();
+            Select(leavingStatistic_, rowHasKeys_, leavingStatistic_, float(0.0f),
+                SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * 8);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady);
+            for (int64_t run = (rowBegin + r0) / runLength;
+                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                 ++run) {
+                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                StoreRows(
+                    softmaxSumOutGm_[(work.firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
+                    + head * tiling_.softmaxSumOutStrideN],
+                    leavingStatistic_[row * 8], runRows, 8,
+                    work.heads == 1 ? tiling_.softmaxSumOutStrideS : tiling_.softmaxSumOutStrideN,
+                    8);
+            }
+            SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
+        }
+    }
+
+    // Rows of a finished item: normalized, to the output.
+    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
+    {
+        // rows are stored by runs: the positions of a single head, or the heads of each
+        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
+        for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+            // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
+            PipeBarrier<PIPE_V>();
+            Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                float(kSmallest), chunk);
+            PipeBarrier<PIPE_V>();
+            SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                kResultRowsPerStep);
+            PipeBarrier<PIPE_V>();
+            DivRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk, kPaddedValueSize,
+                kPaddedValueSize);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree);
+            PipeBarrier<PIPE_V>();
+            Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                chunk * kPaddedValueSize);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+            for (int64_t run = (rowBegin + r0) / runLength;
+                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                 ++run) {
+                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                StoreRows(
+                    attentionOutGm_[(work.firstToken + queryIndex) * tiling_.attentionOutStrideS
+                    + head * tiling_.attentionOutStrideN],
+                    result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
+                    work.heads == 1 ? tiling_.attentionOutStrideS : tiling_.attentionOutStrideN,
+                    kPaddedValueSize);
+            }
+            SetFlag<HardEvent::MTE3_V>(kResultFree);
+        }
+    }
+
     NsaCompressAttentionTiling tiling_{};
 
     // Next slot of each lifetime
-    uint32_t leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, probL1Slot_ = 0;
-    uint32_t valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, leavingStatisticSlot_ = 0;
-    uint32_t resultSlot_ = 0;
+    uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0;
+
+    // The steps and items that have begun, and the scalars of the last steps
+    int64_t stepsBegun_ = 0;
+    int64_t itemsBegun_ = 0;
+    struct CubeStep {
+        Item work;
+        int64_t tile, item, valueStart, slot, rowFractals;
+    };
+    CubeStep cubeSteps_[kRing];
+    struct VectorStep {
+        Item work;
+        int64_t tile, rows, item, slot, rowBegin, itemSlot;
+    };
+    VectorStep vectorSteps_[kRing];
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -1160,7 +1167,6 @@ private:
     GlobalTensor<int32_t> topkIndicesOutGm_;
     GlobalTensor<float> softmaxMaxOutGm_;
     GlobalTensor<float> softmaxSumOutGm_;
-    GlobalTensor<float> scoreAgainRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
@@ -1168,11 +1174,11 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<int32_t> blockNumber_, laneOffset_, selected_;
     LocalTensor<float> laneNumber_, window_, blockScore_, blockRecords_, best_, rowMax_, rowSum_;
-    LocalTensor<float> accumulator_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_, blockTerm_;
+    LocalTensor<float> lanes_, rowBlocks_, tileStat_, newMax_, rescale_, blockTerm_, accumulator_;
+    LocalTensor<float> partial_, resultBlocks_, leavingStatistic_;
     LocalTensor<half> attenMaskHalf_;
     LocalTensor<uint8_t> attenMaskKeep_, blockBits_, rowHasKeys_;
-    LocalTensor<T> prob_;
-    LocalTensor<T> queryL1_;
+    LocalTensor<T> prob_, result_;
 };
 
 }  // namespace nsa_compress_attention_d128_e128_atten_mask

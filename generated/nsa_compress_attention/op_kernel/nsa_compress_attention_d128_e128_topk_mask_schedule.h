@@ -12,25 +12,25 @@ namespace nsa_compress_attention_d128_e128_topk_mask {
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
-constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows reach back to
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv 1 (needed: a
+// Options without a constant: slots 2, result_slots 1, widen_lead 1, split_kv 1 (needed: a
 // selection needs probabilities under all keys (nsa_compress_attention.py:145)), cores auto.
+constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
+// query rows of one vector step on weighted sums and results
+constexpr int64_t kResultRowsPerStep = 32;
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply (spec)
+constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
-constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
-constexpr int64_t kValueBlock = kBaseK * kBaseN;  // elements of a block of values
 // lanes of a position: a tile and its surroundings
 constexpr int64_t kWindowRow = (kTileKeys + 16 + kWindowBefore + 127) / 128 * 128;
 // lanes in front of the first position's tile
@@ -39,86 +39,92 @@ constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
 constexpr int64_t kBlockLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 128 * 128;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
+constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
+constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
 static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
+static_assert(kResultRowsPerStep >= 8 && kResultRowsPerStep <= 128 && kResultRowsPerStep % 8 == 0,
+    "limits of result_rows");
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
 static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
+static_assert(kMaxRows / 2 % kResultRowsPerStep == 0,
+    "result_rows divides the rows of a vector core");
 static_assert(kRowsPerStep <= 8, "a vector step has one group of 8 rows");
+static_assert(kTileKeys >= 256, "tiles of positions begin at rows of banks where they are long");
 static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
     "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kTileKeys >= 256, "tiles of positions begin at rows of banks where they are long");
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
-static_assert(kPaddedValueSize > kBaseN, "several matrix multiplies take the parts of a head");
-static_assert(kPaddedValueSize % kBaseN == 0, "the parts of a head are alike");
+static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
     // probabilities of a tile summed over heads, after the last keys of the previous tile
     kWindowSlot = (kWindowLead + (kRowsPerVector < 16 ? kRowsPerVector : 16) * kWindowRow) * 4,
+    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    // finished rows in the dtype of the result
+    kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
     kBlockRecordsSlot = kBlockLanes * 2 * 4,  // blocks of a tile, sorted in groups
     // best blocks of each position, sorted records
     kBestSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * 32 * 2 * 4,
-    // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kBlockNumberSlot = kBlockLanes * 4,  // number of each lane's block
     kLaneNumberSlot = kBlockLanes * 4,  // block of each lane within its position
     kLaneOffsetSlot = kBlockLanes * 4,  // bytes to the first key of each lane's block
     kBlockScoreSlot = kBlockLanes * 4,  // score of each lane's block
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSelectedSlot = kBlockLanes * 4,  // numbers of the best blocks
+    kResultBlocksSlot = kResultRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kTopkMaskBytesSlot = kBlockLanes,  // 2 slots: topk_mask of the new blocks
     kTopkMaskHalfSlot = kBlockLanes * 2,  // topk_mask in fp16, to compare
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
+    kLeavingStatisticSlot = kResultRowsPerStep * 8 * 4,  // a row statistic, one block a row
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
     kBlockTermSlot = kBlockLanes * 4,  // one term of the scores; then best blocks and new ones
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
+    // maximum or sum of each row of the tile
+    kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    // running maximum including the tile
+    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32,  // one bit a lane
-    kLeavingStatisticSlot = kRowsPerStep * 8 * 4,  // 2 slots: a row statistic, one block a row
     // one bit a lane: 1 where a row has seen a key
-    kRowHasKeysSlot = kRowsPerStep * 8 / 8 > 32 ? kRowsPerStep * 8 / 8 : 32;
-constexpr uint32_t kWindow = 0, kProb = kWindow + kWindowSlot, kPartial = kProb + kProbSlot,
-    kBlockRecords = (kPartial + 2 * kPartialSlot + 255) / 256 * 256,
-    kBest = kBlockRecords + kBlockRecordsSlot, kResult = kBest + kBestSlot,
-    kBlockNumber = (kResult + 2 * kResultSlot + 127) / 128 * 128,
+    kRowHasKeysSlot = kResultRowsPerStep * 8 / 8 > 32 ? kResultRowsPerStep * 8 / 8 : 32;
+constexpr uint32_t kWindow = 0, kAccumulator = kWindow + kWindowSlot,
+    kProb = kAccumulator + kAccumulatorSlot, kResult = kProb + kProbSlot,
+    kBlockRecords = (kResult + kResultSlot + 255) / 256 * 256,
+    kBest = kBlockRecords + kBlockRecordsSlot, kBlockNumber = (kBest + kBestSlot + 127) / 128 * 128,
     kLaneNumber = kBlockNumber + kBlockNumberSlot, kLaneOffset = kLaneNumber + kLaneNumberSlot,
     kBlockScore = (kLaneOffset + kLaneOffsetSlot + 127) / 128 * 128,
     kLanes = kBlockScore + kBlockScoreSlot, kSelected = kLanes + kLanesSlot,
-    kTopkMaskBytes = kSelected + kSelectedSlot,
+    kResultBlocks = kSelected + kSelectedSlot, kTopkMaskBytes = kResultBlocks + kResultBlocksSlot,
     kTopkMaskHalf = kTopkMaskBytes + 2 * kTopkMaskBytesSlot,
-    kAccumulator = kTopkMaskHalf + kTopkMaskHalfSlot + 256,
-    kScore = kAccumulator + kAccumulatorSlot, kBlockTerm = kScore + 2 * kScoreSlot,
-    kRowBlocks = kBlockTerm + kBlockTermSlot, kRowMax = kRowBlocks + kRowBlocksSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
-    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kBlockBits = kRescale + kRescaleSlot, kLeavingStatistic = kBlockBits + kBlockBitsSlot,
-    kRowHasKeys = kLeavingStatistic + 2 * kLeavingStatisticSlot,
-    kUbEnd = kRowHasKeys + kRowHasKeysSlot;
+    kLeavingStatistic = kTopkMaskHalf + kTopkMaskHalfSlot,
+    kScore = kLeavingStatistic + kLeavingStatisticSlot + 256, kPartial = kScore + 2 * kScoreSlot,
+    kBlockTerm = kPartial + kPartialSlot, kRowBlocks = kBlockTerm + kBlockTermSlot,
+    kRowMax = kRowBlocks + kRowBlocksSlot, kRowSum = kRowMax + kRowMaxSlot,
+    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
+    kRescale = kNewMax + kNewMaxSlot, kBlockBits = kRescale + kRescaleSlot,
+    kRowHasKeys = kBlockBits + kBlockBitsSlot, kUbEnd = kRowHasKeys + kRowHasKeysSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
 static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // query rows of the task, Nz
+    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + kQueryL1Slot,
+constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
     kL1End = kValueL1 + 2 * kValueL1Slot;
 static_assert(kL1End <= 524032, "the buffers fit into L1");
@@ -135,7 +141,8 @@ constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
 static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
-constexpr uint32_t kProductL0Slot = kMaxRows * kBaseN * 4;
+constexpr uint32_t kProductL0Slot =
+    kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
 constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
 

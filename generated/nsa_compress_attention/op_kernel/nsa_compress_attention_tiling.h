@@ -36,9 +36,7 @@ struct NsaCompressAttentionTiling {
     int64_t valueDim;  // true head size of values
     int64_t attentionOutStrideS;  // elements between neighbours of attention_out along S
     int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
-    int64_t headDim;  // true head size
-    int64_t keyStrideU;  // elements between neighbours of key along U
-    int64_t keyStrideK;  // elements between neighbours of key along K
+    int64_t longestBlocks;  // blocks of the longest batch row
     int64_t windowLast;  // last key of the first window
     int64_t windowStep;  // keys from a block's window to the next
     int64_t tileBlocks;  // blocks that a tile completes, at most
@@ -49,16 +47,15 @@ struct NsaCompressAttentionTiling {
     int64_t selectionCount;  // blocks that are selected
     int64_t topkIndicesOutStrideS;  // elements between neighbours of topk_indices_out along S
     int64_t topkIndicesOutStrideK;  // elements between neighbours of topk_indices_out along K
-    int64_t longestBlocks;  // blocks of the longest batch row
+    int64_t headDim;  // true head size
+    int64_t keyStrideU;  // elements between neighbours of key along U
+    int64_t keyStrideK;  // elements between neighbours of key along K
     int64_t valueStrideU;  // elements between neighbours of value along U
     int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t S1;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row, at most
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
-    // bytes from the workspace to the ring of score tiles, cube to vector
-    int64_t scoreAgainRingOffset;
-    int64_t scoreAgainRingPart;  // bytes of one block's scoreAgainRing
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
     // bytes from the workspace to the ring of probability tiles, vector to cube

@@ -143,6 +143,7 @@ public:
             accumulator_ = View<float>(ub_, kAccumulator);
             prob_ = View<T>(ub_, kProb);
             lanes_ = View<float>(ub_, kLanes);
+            resultBlocks_ = View<float>(ub_, kResultBlocks);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
@@ -776,8 +777,8 @@ private:
         int64_t rows)
     {
         CrossCoreWaitFlag(operands.outRingReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+        for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
@@ -788,9 +789,10 @@ private:
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
+            SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
+                kResultRowsPerStep);
             PipeBarrier<PIPE_V>();
-            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], resultBlocks_, chunk, kPaddedHeadSize,
                 kPaddedHeadSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
@@ -807,17 +809,17 @@ private:
         int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         PipeBarrier<PIPE_V>();
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+        for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
             const int64_t head = firstHead + rowBegin + r0;
             auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
             auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             {
                 auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
                 SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
@@ -850,17 +852,17 @@ private:
     __aicore__ inline void WriteRowsKeyShare(int64_t split, int64_t firstHead, int64_t heads,
         int64_t itemSlot, int64_t memberPlace, int64_t rowBegin, int64_t rows)
     {
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+        for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
             auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
             auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
             WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
             {
                 auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
                 SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
@@ -905,11 +907,11 @@ private:
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
-        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
+        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
-            const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
-            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
+            const int64_t r0 = unit % stepsPerToken * kResultRowsPerStep;
+            const int64_t chunk = MinOf(kResultRowsPerStep, tiling_.queryHeads - r0);
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t batch = unit / stepsPerToken;
             Duplicate(mergedMax_, float(kLowest), chunk * 8);
@@ -1078,7 +1080,8 @@ private:
 
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
-    LocalTensor<float> accumulator_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> accumulator_, resultBlocks_, mergedMax_, mergedSum_, newMaxBlocks_;
+    LocalTensor<float> mergedRescale_;
     LocalTensor<T> prob_;
 };
 

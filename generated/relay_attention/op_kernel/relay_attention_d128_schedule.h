@@ -20,6 +20,8 @@ constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 256;  // query rows of one task, at most (stored)
 constexpr int64_t kTileKeys = 256;  // keys of one score tile (stored)
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
+// query rows of one vector step on weighted sums and results (stored)
+constexpr int64_t kResultRowsPerStep = 32;
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
@@ -37,10 +39,14 @@ constexpr int64_t kPrefetch = kRing - 1;
 static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
 static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
+static_assert(kResultRowsPerStep >= 8 && kResultRowsPerStep <= 128 && kResultRowsPerStep % 8 == 0,
+    "limits of result_rows");
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
 static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
+static_assert(kMaxRows / 2 % kResultRowsPerStep == 0,
+    "result_rows divides the rows of a vector core");
 static_assert(kMaxRows > kRowsPerBand, "a task has several bands of rows");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
@@ -52,37 +58,43 @@ constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,
+    kResultSlot = kResultRowsPerStep * kPaddedHeadSize * 2,
+    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kResultBlocksSlot = kResultRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
+    // 2 slots: row maxima of a partial, one block a row
+    kLeavingMaxSlot = kResultRowsPerStep * 8 * 4,
+    // 2 slots: row sums of a partial, one block a row
+    kLeavingSumSlot = kResultRowsPerStep * 8 * 4,
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
-    kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
-    kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
-    kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
-    kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
-    kMergedRescaleSlot = kRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
+    kMergedMaxSlot = kResultRowsPerStep * 8 * 4,  // maximum of the merged rows
+    kMergedSumSlot = kResultRowsPerStep * 8 * 4,  // sum of the merged rows
+    kNewMaxBlocksSlot = kResultRowsPerStep * 8 * 4,  // maximum including the partial
+    kMergedRescaleSlot = kResultRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
     // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,
-    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kPartialSlot = kResultRowsPerStep * kPaddedHeadSize * 4,
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kRowsPerStep * 8 * 4,
-    kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
-    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4;  // running maximum including the tile
+    kPartMaxSlot = kResultRowsPerStep * 8 * 4,
+    kPartSumSlot = kResultRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    // maximum or sum of each row of the tile
+    kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    // running maximum including the tile
+    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4;
 constexpr uint32_t kAccumulator = 0, kScore = kAccumulator + kAccumulatorSlot,
-    kProb = kScore + 2 * kScoreSlot, kResult = kProb + kProbSlot,
-    kLanes = kResult + 2 * kResultSlot, kRowMax = kLanes + kLanesSlot,
+    kResult = kScore + 2 * kScoreSlot, kProb = kResult + 2 * kResultSlot,
+    kLanes = kProb + kProbSlot, kResultBlocks = kLanes + kLanesSlot,
+    kLeavingMax = kResultBlocks + kResultBlocksSlot,
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kRowMax = kLeavingSum + 2 * kLeavingSumSlot,
     kRowSum = kRowMax + kRowMaxSlot, kRowBlocks = kRowSum + kRowSumSlot,
-    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kMergedMax = kRowBlocks + kRowBlocksSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
     kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kRescale = kPartial + 2 * kPartialSlot,
-    kPartMax = kRescale + kRescaleSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
-    kTileStat = kPartSum + 2 * kPartSumSlot, kNewMax = kTileStat + kTileStatSlot,
+    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartMax = kPartial + 2 * kPartialSlot,
+    kPartSum = kPartMax + 2 * kPartMaxSlot, kRescale = kPartSum + 2 * kPartSumSlot,
+    kTileStat = kRescale + kRescaleSlot, kNewMax = kTileStat + kTileStatSlot,
     kUbEnd = kNewMax + kNewMaxSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
