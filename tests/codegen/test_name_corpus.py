@@ -64,6 +64,7 @@ def everything_compiles(op, folder):
         compile(path.read_text(), path.name, "exec")
 
 
+@pytest.mark.long  # test_they_compute_what_they_should compiles and runs a kernel of these names
 def test_names_that_are_taken(tmp_path):
     """The test for devices calls the wrapper by identifiers, and that the reference by the spec's names."""
     assert projected(named_spec.op, tmp_path)

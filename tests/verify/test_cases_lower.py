@@ -24,7 +24,7 @@ def check_lowers(operator, specialization):
     """Raises NotLowered for one that has no kernel; without the passes, which take most of the time."""
     computation, interface = recognized(operator, specialization)
     stated = _stated(operator, required_options(computation))
-    schedule = resolved(operator, interface, specialization, stated)
+    schedule = resolved(operator, computation, interface, specialization, stated)
     try:
         lower(computation, interface, schedule, operator.device)
     except (DoesNotFit, NamesTaken):  # another schedule or other names will do
