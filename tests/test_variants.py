@@ -280,7 +280,7 @@ def _verified(path: Path) -> Any:
     return pytest.param(path, id=path.stem, marks=() if path.stem in UNLIKE_OTHERS else pytest.mark.long)
 
 
-@pytest.mark.parametrize("path", map(_verified, SHELF))
+@pytest.mark.parametrize("path", [_verified(path) for path in SHELF])
 def test_variants_are_verified_on_all_backends(path: Path) -> None:
     found = verify(load(str(path)), cases=CASES)
     results = [each for row in found.rows for each in row.results]
