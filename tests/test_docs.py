@@ -25,7 +25,13 @@ from attndsl.target import device, device_names
 ROOT = Path(attndsl.__file__).parent
 DOCS = ROOT.parent / "docs"
 GLOSSARY = DOCS / "glossary.md"
-BUILT = (DOCS / "architecture.md", *sorted(DOCS.glob("packages/*.md")), *sorted(DOCS.glob("passes/*.md")))
+WALK = DOCS / "from_spec_to_line.md"
+BUILT = (
+    DOCS / "architecture.md",
+    WALK,
+    *sorted(DOCS.glob("packages/*.md")),
+    *sorted(DOCS.glob("passes/*.md")),
+)
 """The pages about how it is built."""
 
 
@@ -157,3 +163,21 @@ def test_the_table_of_schedule_options_is_that_of_the_code() -> None:
         assert re.split(r"[;:,]", found[name][1])[0] == stated, name
     for name, value in ({"max_rows": MANY_ROWS} | dict(OF_SELECTIONS) | dict(OF_LATENT_ROWS)).items():
         assert str(value) in re.findall(r"\d+", found[name][1].partition(";")[2]), name
+
+
+def foreign(page: str) -> list[str]:
+    """The lines of a page's blocks that neither the spec nor the kernel that it names has."""
+    folder, name = ROOT.parent / "generated" / "self_attention_pa_encoder" / "op_kernel", "self_attention.py"
+    kernel = re.findall(r"`(\w+\.h)`", page)[0]
+    known = (folder / kernel).read_text() + (ROOT.parent / "specs" / name).read_text()
+    lines = [line for block in re.findall(r"```\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    bare = [re.sub(r"\(self_attention\.py:\d+\)", "", line).strip() for line in lines if line != "..."]
+    return [line for line in bare if line not in known]
+
+
+def test_the_lines_of_the_walk_are_those_of_the_spec_and_the_kernel() -> None:
+    page = WALK.read_text()
+    assert foreign(page) == []
+    assert foreign(page.replace("Add(score, score,", "Sub(score, score,")) == [
+        "Sub(score, score, maskWide_, span);"
+    ]
