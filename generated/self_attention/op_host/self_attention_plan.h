@@ -102,7 +102,8 @@ constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
-constexpr int64_t kL2BytesOfKeys = 100663296;  // bytes of L2 for keys and values
+// bytes for keys and values: half of the L2 of 192 MiB (Atlas A2)
+constexpr int64_t kL2BytesOfKeys = 100663296;
 
 // The inputs of a launch's plan.
 struct Problem {
@@ -138,8 +139,8 @@ struct Problem {
     int64_t nTokens = 0;  // packed query tokens of all batch rows
     float qkScale = 0;  // parameter qkScale, on the scores
     float qScale = 0;  // parameter qScale, on the query, in its dtype; with a cache
-    int64_t maskCols = 0;  // size of dimension 1 of attentionMask in the layout square
     int64_t kernelType = 0;  // parameter kernelType
+    int64_t maskCols = 0;  // size of dimension 1 of attentionMask in the layout square
     int64_t windowSize = 0;  // parameter windowSize, keys that a query sees, its own included
     float clampMin = 0;  // parameter clampMin
     float clampMax = 0;  // parameter clampMax
@@ -147,7 +148,7 @@ struct Problem {
     int64_t newRows = 0;  // stored key rows, of a group or of all batch rows
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
 // kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
@@ -169,6 +170,7 @@ struct Kernel {
     int64_t maxRows;  // query rows of one task, at most
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedValueSize;  // head size of values and results, padded to 16
+    int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
     int64_t ring;  // workspace slots between cube and vector cores
 };
 
@@ -326,7 +328,7 @@ inline void SetScalars(const Problem &problem, SelfAttentionTiling &tiling)
             ? problem.nTokens * problem.headNum * problem.headSize
             : problem.batch * problem.headNum * problem.qRows * problem.headSize;
     if (problem.queryDtype == values::QueryDtype::kFloat16) {
-        tiling.factorMultiply =
+        tiling.attentionMaskFactor =
             problem.kernelType == values::KernelType::kHighPrecision
                 && (problem.calcType == values::CalcType::kUndefined
                     || problem.calcType == values::CalcType::kEncoder
@@ -338,7 +340,7 @@ inline void SetScalars(const Problem &problem, SelfAttentionTiling &tiling)
                 ? -3e+38f
                 : 1.0f;
     } else {
-        tiling.factorMultiply =
+        tiling.attentionMaskFactor =
             (problem.maskType == values::MaskType::kNorm
                 || problem.maskType == values::MaskType::kNormCompress
                 || problem.maskType == values::MaskType::kSlidingWindowNorm
@@ -366,7 +368,7 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
         RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+        RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart =
@@ -449,7 +451,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValue
                 : Key::kBfloat16D128E128KeyValue;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -476,7 +479,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM
                 : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -502,7 +506,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer
                 : Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_logN: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -529,7 +534,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueLogN
                 : Key::kBfloat16D128E128KeyValueLogN;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM: float16 or
     // bfloat16
@@ -558,7 +564,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM
                 : Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_clampType_MIN_MAX: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -584,7 +591,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueClampTypeMINMAX
                 : Key::kBfloat16D128E128KeyValueClampTypeMINMAX;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM: float16 or
     // bfloat16
@@ -611,7 +619,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM
                 : Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128: float16 or bfloat16
     if (problem.keyGiven == 0 &&
@@ -635,7 +644,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128
                 : Key::kBfloat16D128E128;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -662,7 +672,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -689,7 +700,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -716,7 +728,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_maskType_NORM_COMPRESS: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -741,7 +754,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS
                 : Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -768,7 +782,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS
                 : Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_key_padded_value_padded: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -794,7 +809,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueKeyPaddedValuePadded
                 : Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_query_padded: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -820,7 +836,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueQueryPadded
                 : Key::kBfloat16D128E128KeyValueQueryPadded;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -847,7 +864,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
                 : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_d128_e128_cacheK_list_cacheV_list: float16 or bfloat16
     if (problem.keyGiven == 0 &&
@@ -871,7 +889,8 @@ inline Choice SelectKernel(const Problem &problem)
                 ? Key::kFloat16D128E128CacheKListCacheVList
                 : Key::kBfloat16D128E128CacheKListCacheVList;
         return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize, schedule::kRing}};
+            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
+                schedule::kPrefetch, schedule::kRing}};
     }
     return Choice{};
 }

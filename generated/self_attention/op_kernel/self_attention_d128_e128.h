@@ -11,13 +11,14 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              sets kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
- *   AIV  StartSums     tile t - kPrefetch
- *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
- *   AIV  WriteRows     tile t - kPrefetch
+ *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
+ *   AIC  ScoreTile          tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
+ *   AIV  StartSums          tile t - kPrefetch  first tile of an item
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -121,6 +122,7 @@ public:
             leavingOut_ = View<float>(ub_, kLeavingOut);
             lanes_ = View<float>(ub_, kLanes);
             result_ = View<T>(ub_, kResult);
+            sumBlocks_ = View<float>(ub_, kSumBlocks);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
             leavingMax_ = View<float>(ub_, kLeavingMax);
             leavingSum_ = View<float>(ub_, kLeavingSum);
@@ -136,6 +138,7 @@ public:
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
+            tileSum_ = View<float>(ub_, kTileSum);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -161,6 +164,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
         AwaitScaledQuery();
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -172,8 +176,15 @@ private:
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {work, tile, item, slot, rowFractals};
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        AwaitProbabilities();
+                    }
+                }
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work, rowFractals, tile, slot);
+                    ScoreTile(work, rowFractals, tile, stepsBegun_);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
@@ -210,6 +221,7 @@ private:
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         ScaleQuery();
         ReleaseScaledQuery();
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -226,7 +238,8 @@ private:
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
+                    SoftmaxTile(work.keyEnd, work.firstTile, tile, stepsBegun_, slot, itemSlot,
+                        rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -346,9 +359,15 @@ private:
         }
     }
 
+    // Waits for the probabilities of a tile: its scores are read, new ones may take their slot.
+    __aicore__ inline void AwaitProbabilities()
+    {
+        CrossCoreWaitFlag(kProbRingReady);
+    }
+
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
-        int64_t slot)
+        int64_t stepsBegun_)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
@@ -387,8 +406,10 @@ private:
                     keyL1Slot_ ^= 1;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                StoreProduct(
+                    scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask * kTileKeys + n0],
+                    productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
+                    rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -407,7 +428,6 @@ private:
         const int64_t valueTile =
             work.batch * tiling_.cacheVStrideB + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
                 + work.kvHead * tiling_.cacheVStrideK + firstKey * tiling_.cacheVStrideT;
-        CrossCoreWaitFlag(kProbRingReady);
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
@@ -438,8 +458,7 @@ private:
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            // below 10 fractals only: larger products accumulate in order without
-                            // it
+                            // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (rowFractals * kFractal * kPaddedValueSize
                                 < 10 * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
@@ -517,7 +536,7 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+        int64_t stepsBegun_, int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
@@ -526,7 +545,9 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+            LoadRows(score,
+                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
+                    + r0) * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
@@ -544,6 +565,7 @@ private:
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * 8 > keys) {
+                PipeBarrier<PIPE_V>();
                 Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
@@ -575,22 +597,14 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
             Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
-            // rowSum = rowSum * rescale + row sum of the tile
+            // row sums of the tile, but for the last 8 lanes
             if (kFoldedLanes * 8 > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
-            PipeBarrier<PIPE_V>();
-            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
-            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector + r0], chunk);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                tileStat_, chunk);
+            BlockReduceSum(sumBlocks_[r0 * 8], lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -605,6 +619,17 @@ private:
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        // rowSum = rowSum * rescale + row sum of the tile
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(tileSum_, sumBlocks_, CeilDiv(rows, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
+            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector], rows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
+                rows);
+        }
     }
 
     // Initializes the weighted sums of the rows.
@@ -784,7 +809,7 @@ private:
 
     SelfAttentionTiling tiling_{};
 
-    // Next slot of each lifetime
+    // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0;
 
@@ -824,8 +849,9 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<T> queryPart_, queryScaled_, prob_, result_;
     LocalTensor<float> queryWide_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, accumulator_, partial_, leavingMax_, leavingSum_, leavingOut_;
-    LocalTensor<float> mergedMax_, mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rescale_, sumBlocks_, tileSum_, accumulator_, partial_, leavingMax_;
+    LocalTensor<float> leavingSum_, leavingOut_, mergedMax_, mergedSum_, partMax_, partSum_;
+    LocalTensor<float> newMaxBlocks_, mergedRescale_;
 };
 
 }  // namespace self_attention_d128_e128

@@ -15,13 +15,14 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              sets kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
- *   AIV  StartSums     tile t - kPrefetch
- *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
- *   AIV  WriteRows     tile t - kPrefetch
+ *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
+ *   AIC  ScoreTile          tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
+ *   AIV  StartSums          tile t - kPrefetch  first tile of an item
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -127,6 +128,7 @@ public:
             prob_ = View<T>(ub_, kProb);
             zeroWide_ = View<float>(ub_, kZeroWide);
             lanes_ = View<float>(ub_, kLanes);
+            sumBlocks_ = View<float>(ub_, kSumBlocks);
             zeroRows_ = View<T>(ub_, kZeroRows);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
             attentionMaskWide_ = View<float>(ub_, kAttentionMaskWide);
@@ -135,6 +137,7 @@ public:
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
+            tileSum_ = View<float>(ub_, kTileSum);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
@@ -164,6 +167,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
         AwaitScaledQuery();
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -175,8 +179,15 @@ private:
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {work, tile, item, slot, rowFractals};
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        AwaitProbabilities();
+                    }
+                }
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work, rowFractals, tile, slot);
+                    ScoreTile(work, rowFractals, tile, stepsBegun_);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
@@ -214,6 +225,7 @@ private:
         }
         ScaleQuery();
         ReleaseScaledQuery();
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -230,7 +242,7 @@ private:
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
+                    SoftmaxTile(work, tile, stepsBegun_, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -358,9 +370,15 @@ private:
         }
     }
 
+    // Waits for the probabilities of a tile: its scores are read, new ones may take their slot.
+    __aicore__ inline void AwaitProbabilities()
+    {
+        CrossCoreWaitFlag(kProbRingReady);
+    }
+
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
-        int64_t slot)
+        int64_t stepsBegun_)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
@@ -399,8 +417,10 @@ private:
                     keyL1Slot_ ^= 1;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                StoreProduct(
+                    scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask * kTileKeys + n0],
+                    productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
+                    rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -419,7 +439,6 @@ private:
         const int64_t valueTile =
             work.batch * tiling_.cacheVStrideB + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
                 + work.kvHead * tiling_.cacheVStrideK + firstKey * tiling_.cacheVStrideT;
-        CrossCoreWaitFlag(kProbRingReady);
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
@@ -450,8 +469,7 @@ private:
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            // below 10 fractals only: larger products accumulate in order without
-                            // it
+                            // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (rowFractals * kFractal * kPaddedValueSize
                                 < 10 * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
@@ -528,8 +546,8 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t stepsBegun_,
+        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
@@ -540,7 +558,9 @@ private:
             auto attentionMaskRows =
                 View<T>(ub_, kAttentionMaskRows + scoreSlot_ * kAttentionMaskRowsSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+            LoadRows(score,
+                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
+                    + r0) * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             if (work.heads == 1) {
                 const int64_t head = work.firstHead;
@@ -566,11 +586,12 @@ private:
             // score * qkScale  (self_attention.py:252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + attentionMask  (self_attention.py:171)
+            // score + attentionMask * attentionMaskFactor  (self_attention.py:171)
             Cast(attentionMaskWide_, attentionMaskRows, RoundMode::CAST_NONE, span);
-            if (tiling_.factorMultiply != 1) {
+            if (tiling_.attentionMaskFactor != 1) {
                 PipeBarrier<PIPE_V>();
-                Muls(attentionMaskWide_, attentionMaskWide_, float(tiling_.factorMultiply), span);
+                Muls(attentionMaskWide_, attentionMaskWide_, float(tiling_.attentionMaskFactor),
+                    span);
             }
             PipeBarrier<PIPE_V>();
             Add(score, score, attentionMaskWide_, span);
@@ -616,22 +637,14 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
             Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
-            // rowSum = rowSum * rescale + row sum of the tile
+            // row sums of the tile, but for the last 8 lanes
             if (kFoldedLanes * 8 > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
-            PipeBarrier<PIPE_V>();
-            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
-            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector + r0], chunk);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                tileStat_, chunk);
+            BlockReduceSum(sumBlocks_[r0 * 8], lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -646,6 +659,17 @@ private:
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        // rowSum = rowSum * rescale + row sum of the tile
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(tileSum_, sumBlocks_, CeilDiv(rows, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
+            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector], rows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
+                rows);
+        }
     }
 
     // Initializes the weighted sums of the rows.
@@ -871,7 +895,7 @@ private:
 
     SelfAttentionTiling tiling_{};
 
-    // Next slot of each lifetime
+    // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
     uint32_t resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
@@ -910,8 +934,8 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<T> queryPart_, queryScaled_, prob_, zeroRows_;
     LocalTensor<float> queryWide_, rowMax_, rowSum_, attentionMaskWide_, lanes_, rowBlocks_;
-    LocalTensor<float> tileStat_, newMax_, rescale_, accumulator_, mergedMax_, mergedSum_;
-    LocalTensor<float> newMaxBlocks_, mergedRescale_, zeroWide_;
+    LocalTensor<float> tileStat_, newMax_, rescale_, sumBlocks_, tileSum_, accumulator_, mergedMax_;
+    LocalTensor<float> mergedSum_, newMaxBlocks_, mergedRescale_, zeroWide_;
 };
 
 }  // namespace self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM

@@ -64,6 +64,7 @@ constexpr uint32_t
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kZeroWideSlot = kRowsPerStep * kPaddedValueSize * 4,  // zeros
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kSumBlocksSlot = kRowsPerVector * 8 * 4,  // row sums of the tile, 8 lanes a row
     kZeroRowsSlot = kRowsPerStep * kPaddedValueSize * 2,  // rows of zeros
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kAttentionMaskWideSlot = kRowsPerStep * kTileKeys * 4,  // attentionMask of the rows, in fp32
@@ -74,6 +75,7 @@ constexpr uint32_t
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
     kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
@@ -89,15 +91,16 @@ constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
     kQueryScaled = kQueryPart + kQueryPartSlot, kProb = kQueryScaled + kQueryScaledSlot,
     kLeavingOut = kProb + kProbSlot, kResult = kLeavingOut + 2 * kLeavingOutSlot,
     kZeroWide = kResult + 2 * kResultSlot, kLanes = kZeroWide + kZeroWideSlot,
-    kZeroRows = kLanes + kLanesSlot, kRowBlocks = kZeroRows + kZeroRowsSlot,
-    kAttentionMaskWide = kRowBlocks + kRowBlocksSlot + 256,
+    kSumBlocks = kLanes + kLanesSlot, kZeroRows = kSumBlocks + kSumBlocksSlot,
+    kRowBlocks = kZeroRows + kZeroRowsSlot, kAttentionMaskWide = kRowBlocks + kRowBlocksSlot + 256,
     kPartial = kAttentionMaskWide + kAttentionMaskWideSlot, kRowMax = kPartial + 2 * kPartialSlot,
     kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
-    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
-    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kTileSum = kRescale + kRescaleSlot, kLeavingMax = kTileSum + kTileSumSlot,
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kMergedMax = kLeavingSum + 2 * kLeavingSumSlot,
+    kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
+    kPartSum = kPartMax + 2 * kPartMaxSlot, kNewMaxBlocks = kPartSum + 2 * kPartSumSlot,
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1

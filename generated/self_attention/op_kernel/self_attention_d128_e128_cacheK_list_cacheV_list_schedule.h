@@ -60,6 +60,7 @@ constexpr uint32_t
     kLeavingOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,  // finished rows in the dtype of the result
+    kSumBlocksSlot = kRowsPerVector * 8 * 4,  // row sums of the tile, 8 lanes a row
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // row sums of a partial, one block a row
@@ -74,20 +75,22 @@ constexpr uint32_t
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
-    kRescaleSlot = kRing * kRowsPerVector * 4;  // exp(old max - new max) of the tiles in flight
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
 constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
     kQueryWide = kAccumulator + kAccumulatorSlot, kProb = kQueryWide + kQueryWideSlot,
     kQueryPart = kProb + kProbSlot, kQueryScaled = kQueryPart + kQueryPartSlot,
     kLeavingOut = kQueryScaled + kQueryScaledSlot, kLanes = kLeavingOut + kLeavingOutSlot,
-    kResult = kLanes + kLanesSlot, kRowBlocks = kResult + kResultSlot,
-    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
-    kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kResult = kLanes + kLanesSlot, kSumBlocks = kResult + kResultSlot,
+    kRowBlocks = kSumBlocks + kSumBlocksSlot, kLeavingMax = kRowBlocks + kRowBlocksSlot,
+    kLeavingSum = kLeavingMax + kLeavingMaxSlot, kMergedMax = kLeavingSum + kLeavingSumSlot,
+    kMergedSum = kMergedMax + kMergedMaxSlot, kNewMaxBlocks = kMergedSum + kMergedSumSlot,
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartMax = kPartial + kPartialSlot,
     kPartSum = kPartMax + kPartMaxSlot, kRowMax = kPartSum + kPartSumSlot,
     kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kUbEnd = kRescale + kRescaleSlot;
+    kTileSum = kRescale + kRescaleSlot, kUbEnd = kTileSum + kTileSumSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t

@@ -63,6 +63,7 @@ constexpr uint32_t
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kSumBlocksSlot = kRowsPerVector * 8 * 4,  // row sums of the tile, 8 lanes a row
     kNewKeySlot = kRowsPerStep * kPaddedHeadSize * 2,  // new rows
     kNewValueSlot = kRowsPerStep * kPaddedValueSize * 2,  // new rows
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
@@ -74,6 +75,7 @@ constexpr uint32_t
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
     kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
@@ -88,16 +90,17 @@ constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
     kQueryPart = kAttentionMaskRows + 2 * kAttentionMaskRowsSlot,
     kQueryScaled = kQueryPart + kQueryPartSlot, kProb = kQueryScaled + kQueryScaledSlot,
     kLeavingOut = kProb + kProbSlot, kResult = kLeavingOut + 2 * kLeavingOutSlot,
-    kLanes = kResult + 2 * kResultSlot, kNewKey = kLanes + kLanesSlot,
-    kNewValue = kNewKey + kNewKeySlot, kRowBlocks = kNewValue + kNewValueSlot,
-    kAttentionMaskWide = kRowBlocks + kRowBlocksSlot + 256,
+    kLanes = kResult + 2 * kResultSlot, kSumBlocks = kLanes + kLanesSlot,
+    kNewKey = kSumBlocks + kSumBlocksSlot, kNewValue = kNewKey + kNewKeySlot,
+    kRowBlocks = kNewValue + kNewValueSlot, kAttentionMaskWide = kRowBlocks + kRowBlocksSlot + 256,
     kPartial = kAttentionMaskWide + kAttentionMaskWideSlot, kRowMax = kPartial + 2 * kPartialSlot,
     kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kLeavingMax = kRescale + kRescaleSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
-    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
-    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kTileSum = kRescale + kRescaleSlot, kLeavingMax = kTileSum + kTileSumSlot,
+    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kMergedMax = kLeavingSum + 2 * kLeavingSumSlot,
+    kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
+    kPartSum = kPartMax + 2 * kPartMaxSlot, kNewMaxBlocks = kPartSum + 2 * kPartSumSlot,
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1

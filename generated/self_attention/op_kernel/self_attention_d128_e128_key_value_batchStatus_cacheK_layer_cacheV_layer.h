@@ -14,13 +14,14 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              sets kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
- *   AIV  StartSums     tile t - kPrefetch
- *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
- *   AIV  WriteRows     tile t - kPrefetch
+ *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
+ *   AIC  ScoreTile          tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
+ *   AIV  StartSums          tile t - kPrefetch  first tile of an item
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -58,26 +59,27 @@ constexpr int32_t kNewKeyReady = 1;  // MTE2_MTE3, newKey
 constexpr int32_t kNewValueReady = 2;  // MTE2_MTE3, newValue
 constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
 constexpr int32_t kScoreReady = 1;  // MTE2_V, score: one id a slot
-constexpr int32_t kPartialReady = 3;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kNewKeyFree = 0;  // MTE3_MTE2, newKey
 constexpr int32_t kNewValueFree = 1;  // MTE3_MTE2, newValue
 constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
 constexpr int32_t kProbFree = 1;  // MTE3_V, prob
-constexpr int32_t kResultFree = 2;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum, leavingOut
+constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
+constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
 constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
-constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum
+constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
 constexpr int32_t kProbReady = 1;  // V_MTE3, prob
-constexpr int32_t kResultReady = 2;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 3;  // V_MTE3, leavingMax, leavingSum, leavingOut
+constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
+// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kLeavingMaxReady = 4;
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
 // the order of the stages a slot is read before it is written again.
@@ -124,29 +126,24 @@ public:
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
             queryWide_ = View<float>(ub_, kQueryWide);
-            prob_ = View<T>(ub_, kProb);
             queryPart_ = View<T>(ub_, kQueryPart);
             queryScaled_ = View<T>(ub_, kQueryScaled);
-            leavingOut_ = View<float>(ub_, kLeavingOut);
+            prob_ = View<T>(ub_, kProb);
             lanes_ = View<float>(ub_, kLanes);
-            result_ = View<T>(ub_, kResult);
+            sumBlocks_ = View<float>(ub_, kSumBlocks);
             newKey_ = View<T>(ub_, kNewKey);
             newValue_ = View<T>(ub_, kNewValue);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
-            leavingMax_ = View<float>(ub_, kLeavingMax);
-            leavingSum_ = View<float>(ub_, kLeavingSum);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
-            partial_ = View<float>(ub_, kPartial);
-            partMax_ = View<float>(ub_, kPartMax);
-            partSum_ = View<float>(ub_, kPartSum);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
+            tileSum_ = View<float>(ub_, kTileSum);
+            mergedMax_ = View<float>(ub_, kMergedMax);
+            mergedSum_ = View<float>(ub_, kMergedSum);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
+            mergedRescale_ = View<float>(ub_, kMergedRescale);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -172,6 +169,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
         AwaitScaledQuery();
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -186,8 +184,15 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {work, tile, item, work.firstToken, slot, rowFractals,
                     keyPosition};
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        AwaitProbabilities();
+                    }
+                }
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work, rowFractals, work.firstToken, keyPosition, tile, slot);
+                    ScoreTile(work, rowFractals, work.firstToken, keyPosition, tile, stepsBegun_);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
@@ -217,16 +222,18 @@ private:
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
-        SetFlag<HardEvent::V_MTE2>(kPartialFree);
-        SetFlag<HardEvent::MTE3_V>(kResultFree);
-        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
         SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
         ScaleQuery();
         ReleaseScaledQuery();
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -243,7 +250,8 @@ private:
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
+                    SoftmaxTile(work.keyEnd, work.firstTile, tile, stepsBegun_, slot, itemSlot,
+                        rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -267,12 +275,13 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree);
-        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
         WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
     }
@@ -372,9 +381,15 @@ private:
         }
     }
 
+    // Waits for the probabilities of a tile: its scores are read, new ones may take their slot.
+    __aicore__ inline void AwaitProbabilities()
+    {
+        CrossCoreWaitFlag(kProbRingReady);
+    }
+
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t newKeyStart,
-        int64_t keyPosition, int64_t tile, int64_t slot)
+        int64_t keyPosition, int64_t tile, int64_t stepsBegun_)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
@@ -427,8 +442,10 @@ private:
                     keyL1Slot_ ^= 1;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                StoreProduct(
+                    scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask * kTileKeys + n0],
+                    productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
+                    rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -449,7 +466,6 @@ private:
                 + firstKey * tiling_.cacheVStrideT;
         const int64_t newValueTile =
             work.kvHead * tiling_.valueStrideK + (newValueStart + firstKey) * tiling_.valueStrideU;
-        CrossCoreWaitFlag(kProbRingReady);
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
@@ -493,8 +509,7 @@ private:
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            // below 10 fractals only: larger products accumulate in order without
-                            // it
+                            // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (rowFractals * kFractal * kPaddedValueSize
                                 < 10 * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
@@ -572,7 +587,7 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+        int64_t stepsBegun_, int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
@@ -581,7 +596,9 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+            LoadRows(score,
+                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
+                    + r0) * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
@@ -599,6 +616,7 @@ private:
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * 8 > keys) {
+                PipeBarrier<PIPE_V>();
                 Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
@@ -630,22 +648,14 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
             Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
-            // rowSum = rowSum * rescale + row sum of the tile
+            // row sums of the tile, but for the last 8 lanes
             if (kFoldedLanes * 8 > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
-            PipeBarrier<PIPE_V>();
-            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
-            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector + r0], chunk);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                tileStat_, chunk);
+            BlockReduceSum(sumBlocks_[r0 * 8], lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -660,6 +670,17 @@ private:
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        // rowSum = rowSum * rescale + row sum of the tile
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(tileSum_, sumBlocks_, CeilDiv(rows, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
+            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector], rows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
+                rows);
+        }
     }
 
     // Initializes the weighted sums of the rows.
@@ -677,21 +698,23 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-            LoadRow(partial_,
+            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady);
+            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
             MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                 kPaddedValueSize);
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial_,
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            partialSlot_ ^= 1;
         }
     }
 
@@ -714,11 +737,12 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                     kPaddedValueSize);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     chunk * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + chunk, runLength);
                      ++run) {
@@ -729,24 +753,28 @@ private:
                     const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                     StoreRows(outputGm_[(work.firstToken + queryIndex) * tiling_.outputStrideS
                         + head * tiling_.outputStrideN],
-                        result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
+                        result[row * kPaddedValueSize], runRows, tiling_.valueDim,
                         work.heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
                         kPaddedValueSize);
                 }
-                SetFlag<HardEvent::MTE3_V>(kResultFree);
+                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                resultSlot_ ^= 1;
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+                auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
+                auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
+                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
+                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                Brcb(leavingSum_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
+                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
                     BrcbRepeatParams(1, 8));
-                Adds(leavingOut_, accumulator_[r0 * kPaddedValueSize], float(0),
+                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
                     chunk * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + chunk, runLength);
                      ++run) {
@@ -758,16 +786,17 @@ private:
                     const int64_t partialRow =
                         work.split * tiling_.rowTotal
                             + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
-                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax_[row * 8], runRows, 8,
+                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax[row * 8], runRows, 8,
                         (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
-                    StoreRows(partialSumGm_[partialRow * 8], leavingSum_[row * 8], runRows, 8,
+                    StoreRows(partialSumGm_[partialRow * 8], leavingSum[row * 8], runRows, 8,
                         (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
                     StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
-                        leavingOut_[row * kPaddedValueSize], runRows, kPaddedValueSize,
+                        leavingOut[row * kPaddedValueSize], runRows, kPaddedValueSize,
                         (work.heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize,
                         kPaddedValueSize);
                 }
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                leavingMaxSlot_ ^= 1;
             }
         }
     }
@@ -790,50 +819,60 @@ private:
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-                LoadRow(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    chunk * 8);
-                LoadRow(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    chunk * 8);
-                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-                LoadRow(partial_,
-                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                    chunk * kPaddedValueSize);
-                SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                Sub(partMax_, partMax_, newMaxBlocks_, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                Exp(partMax_, partMax_, chunk * 8);
-                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                Mul(partSum_, partSum_, partMax_, chunk * 8);
-                PipeBarrier<PIPE_V>();
-                Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
-                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize, kPaddedValueSize);
-                MulRows<1>(partial_, partMax_, chunk, kPaddedValueSize, kPaddedValueSize);
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial_, chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE2>(kPartialFree);
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
+                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
+                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                {
+                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    LoadRow(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        chunk * 8);
+                    LoadRow(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
+                        chunk * 8);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    LoadRow(partial,
+                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                        chunk * kPaddedValueSize);
+                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                    Exp(partMax, partMax, chunk * 8);
+                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                    Mul(partSum, partSum, partMax, chunk * 8);
+                    PipeBarrier<PIPE_V>();
+                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                    MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize,
+                        kPaddedValueSize);
+                    MulRows<1>(partial, partMax, chunk, kPaddedValueSize, kPaddedValueSize);
+                    PipeBarrier<PIPE_V>();
+                    Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    partialSlot_ ^= 1;
+                }
+                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree);
+            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
-            Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
                 + r0 * tiling_.outputStrideN],
-                result_, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
-            SetFlag<HardEvent::MTE3_V>(kResultFree);
+                result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            resultSlot_ ^= 1;
         }
     }
 
@@ -884,9 +923,10 @@ private:
 
     SelfAttentionTiling tiling_{};
 
-    // Next slot of each lifetime
+    // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
-    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
+    uint32_t resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
@@ -924,10 +964,10 @@ private:
     GlobalTensor<T> scaledQueryGm_;  // scaled query
 
     // On-chip buffers with a single slot
-    LocalTensor<T> queryPart_, queryScaled_, prob_, result_, newKey_, newValue_;
+    LocalTensor<T> queryPart_, queryScaled_, prob_, newKey_, newValue_;
     LocalTensor<float> queryWide_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, accumulator_, partial_, leavingMax_, leavingSum_, leavingOut_;
-    LocalTensor<float> mergedMax_, mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rescale_, sumBlocks_, tileSum_, accumulator_, mergedMax_, mergedSum_;
+    LocalTensor<float> newMaxBlocks_, mergedRescale_;
 };
 
 }  // namespace self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer

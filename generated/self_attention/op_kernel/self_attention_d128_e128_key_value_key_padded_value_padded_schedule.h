@@ -16,11 +16,11 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales at once
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options without a constant: slots 2, result_slots 1, widen_lead 1, split_kv auto, cores auto.
+// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
-constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
+constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
@@ -40,6 +40,7 @@ static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
 static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
+static_assert(kRowsPerStep <= 8, "a vector step has one group of 8 rows");
 static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
     "L0A holds the query rows of a task twice");
@@ -54,43 +55,49 @@ constexpr uint32_t
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     kQueryWideSlot = kScaledAtOnce * 4,  // the part in fp32
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kQueryPartSlot = kScaledAtOnce * 2,  // a part of the queries
     kQueryScaledSlot = kScaledAtOnce * 2,  // the part scaled
-    kLeavingOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
+    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kLeavingOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
+    // 2 slots: finished rows in the dtype of the result
+    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,  // finished rows in the dtype of the result
+    kSumBlocksSlot = kRowsPerVector * 8 * 4,  // row sums of the tile, 8 lanes a row
     kNewKeySlot = kRowsPerStep * kPaddedHeadSize * 2,  // new rows
     kNewValueSlot = kRowsPerStep * kPaddedValueSize * 2,  // new rows
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // row maxima of a partial, one block a row
-    kLeavingSumSlot = kRowsPerStep * 8 * 4,  // row sums of a partial, one block a row
-    kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
-    kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
-    kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
-    kMergedRescaleSlot = kRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
-    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
-    kPartMaxSlot = kRowsPerStep * 8 * 4,  // row maximum of one partial, then exp(it - new max)
-    kPartSumSlot = kRowsPerStep * 8 * 4,  // row sum of one partial
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
-    kRescaleSlot = kRing * kRowsPerVector * 4;  // exp(old max - new max) of the tiles in flight
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
+    kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
+    kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
+    kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
+    kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
+    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kPartMaxSlot = kRowsPerStep * 8 * 4,
+    kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
+    kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
+    kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
 constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
-    kQueryWide = kAccumulator + kAccumulatorSlot, kProb = kQueryWide + kQueryWideSlot,
-    kQueryPart = kProb + kProbSlot, kQueryScaled = kQueryPart + kQueryPartSlot,
-    kLeavingOut = kQueryScaled + kQueryScaledSlot, kLanes = kLeavingOut + kLeavingOutSlot,
-    kResult = kLanes + kLanesSlot, kNewKey = kResult + kResultSlot,
-    kNewValue = kNewKey + kNewKeySlot, kRowBlocks = kNewValue + kNewValueSlot,
-    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
-    kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartMax = kPartial + kPartialSlot,
-    kPartSum = kPartMax + kPartMaxSlot, kRowMax = kPartSum + kPartSumSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
-    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kUbEnd = kRescale + kRescaleSlot;
+    kQueryWide = kAccumulator + kAccumulatorSlot, kQueryPart = kQueryWide + kQueryWideSlot,
+    kQueryScaled = kQueryPart + kQueryPartSlot, kProb = kQueryScaled + kQueryScaledSlot,
+    kLeavingOut = kProb + kProbSlot, kResult = kLeavingOut + 2 * kLeavingOutSlot,
+    kLanes = kResult + 2 * kResultSlot, kSumBlocks = kLanes + kLanesSlot,
+    kNewKey = kSumBlocks + kSumBlocksSlot, kNewValue = kNewKey + kNewKeySlot,
+    kRowBlocks = kNewValue + kNewValueSlot, kPartial = kRowBlocks + kRowBlocksSlot + 256,
+    kRowMax = kPartial + 2 * kPartialSlot, kRowSum = kRowMax + kRowMaxSlot,
+    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
+    kRescale = kNewMax + kNewMaxSlot, kTileSum = kRescale + kRescaleSlot,
+    kLeavingMax = kTileSum + kTileSumSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
+    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
+    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kUbEnd = kMergedRescale + kMergedRescaleSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t

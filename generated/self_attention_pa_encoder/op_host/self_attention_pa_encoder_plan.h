@@ -130,7 +130,8 @@ constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
-constexpr int64_t kL2BytesOfKeys = 100663296;  // bytes of L2 for keys and values
+// bytes for keys and values: half of the L2 of 192 MiB (Atlas A2)
+constexpr int64_t kL2BytesOfKeys = 100663296;
 constexpr int64_t kBytesOfInt8 = 1;  // bytes of an int8
 
 // The inputs of a launch's plan.
@@ -165,15 +166,15 @@ struct Problem {
     int64_t nTokens = 0;  // packed query tokens of all batch rows
     float qkScale = 0;  // parameter qkScale, on the scores
     int64_t seqLenLayout = 0;  // layout of seqLen; 0: batch, 1: 2 batch
-    int64_t maskCols = 0;  // size of dimension 1 of mask in the layout square
     int64_t kernelType = 0;  // parameter kernelType
+    int64_t maskCols = 0;  // size of dimension 1 of mask in the layout square
     float clampMin = 0;  // parameter clampMin
     float clampMax = 0;  // parameter clampMax
     int64_t maskRows = 0;  // size of dimension 0 of mask in the layout square
     int64_t windowSize = 0;  // parameter windowSize, keys that a query sees, its own included
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
 // kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
@@ -196,6 +197,7 @@ struct Kernel {
     int64_t rowsPerBand;  // query rows of a band of a task's rows
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedValueSize;  // head size of values and results, padded to 16
+    int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
     int64_t ring;  // workspace slots between cube and vector cores
     int64_t fixedSplits;  // splits of each launch, 0 if computed
 };
@@ -396,7 +398,7 @@ inline void SetScalars(const Problem &problem, SelfAttentionPaEncoderTiling &til
     tiling.maskPitch0 = problem.maskRows * 128;
     tiling.windowSize = problem.windowSize;
     if (problem.maskDtype == values::MaskDtype::kFloat16) {
-        tiling.factorMultiply =
+        tiling.maskFactor =
             problem.kernelType == values::KernelType::kHighPrecision
                 && (problem.maskType == values::MaskType::kNorm
                     || problem.maskType == values::MaskType::kNormCompress
@@ -405,7 +407,7 @@ inline void SetScalars(const Problem &problem, SelfAttentionPaEncoderTiling &til
                 ? -3e+38f
                 : 1.0f;
     } else {
-        tiling.factorMultiply =
+        tiling.maskFactor =
             (problem.maskType == values::MaskType::kNorm
                 || problem.maskType == values::MaskType::kNormCompress
                 || problem.maskType == values::MaskType::kSlidingWindowNorm
@@ -433,7 +435,7 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
         RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+        RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.outRingPart =
@@ -515,7 +517,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128Value;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -538,7 +540,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskTypeNORM;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -559,7 +561,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_logN: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -577,7 +579,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueLogN;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -595,7 +597,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueClampTypeMINMAX;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -615,7 +617,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -632,7 +634,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_key_padded: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -649,7 +651,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128KeyPadded;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -672,7 +674,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -695,7 +697,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -718,7 +720,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -736,7 +738,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS: float16
     // or bfloat16
@@ -763,7 +765,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or
     // bfloat16
@@ -784,7 +786,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kRing, 0}};
+                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_query_padded: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -801,7 +803,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128QueryPadded;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -824,7 +826,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueMaskMaskTypeALIBI;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or
     // bfloat16
@@ -846,7 +848,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN: float16
     // or bfloat16
@@ -868,7 +870,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE:
     // int8
@@ -889,7 +891,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
@@ -914,7 +916,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
     // int8
@@ -938,7 +940,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE:
     // int8
@@ -959,7 +961,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 1}};
+                schedule::kPrefetch, schedule::kRing, 1}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE:
     // int8
@@ -980,7 +982,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
@@ -1005,7 +1007,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE: int8
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1024,7 +1026,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE:
     // int8
@@ -1044,7 +1046,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
     // int8
@@ -1069,7 +1071,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
@@ -1094,7 +1096,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
     // int8
@@ -1119,7 +1121,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
     // int8
@@ -1146,7 +1148,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE:
     // int8
@@ -1166,7 +1168,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
     // int8
@@ -1191,7 +1193,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE:
     // int8
@@ -1215,7 +1217,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE:
     // int8
@@ -1239,7 +1241,7 @@ inline Choice SelectKernel(const Problem &problem)
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE:
     // int8
@@ -1260,7 +1262,7 @@ inline Choice SelectKernel(const Problem &problem)
         const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kRing, 0}};
+                schedule::kPrefetch, schedule::kRing, 0}};
     }
     return Choice{};
 }

@@ -12,13 +12,14 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              sets kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
- *   AIV  StartSums     tile t - kPrefetch
- *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
- *   AIV  WriteRows     tile t - kPrefetch
+ *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
+ *   AIC  ScoreTile          tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
+ *   AIV  StartSums          tile t - kPrefetch  first tile of an item
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -146,6 +147,7 @@ private:
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -157,8 +159,15 @@ private:
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {work, tile, item, slot};
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        AwaitProbabilities();
+                    }
+                }
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work, rowFractals, tile, slot);
+                    ScoreTile(work, rowFractals, tile, stepsBegun_);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
@@ -193,6 +202,7 @@ private:
             SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -209,7 +219,8 @@ private:
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
+                    SoftmaxTile(work.keyEnd, work.firstTile, tile, stepsBegun_, slot, itemSlot,
+                        rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -324,9 +335,15 @@ private:
         }
     }
 
+    // Waits for the probabilities of a tile: its scores are read, new ones may take their slot.
+    __aicore__ inline void AwaitProbabilities()
+    {
+        CrossCoreWaitFlag(kProbRingReady);
+    }
+
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
-        int64_t slot)
+        int64_t stepsBegun_)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
@@ -364,7 +381,8 @@ private:
                             MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
                         SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                        StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                        StoreProduct(
+                            scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask * kTileKeys
                             + band * kTileKeys + n0],
                             productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                             bandFractals * kFractal);
@@ -391,7 +409,6 @@ private:
         const int64_t valueTile =
             work.batch * tiling_.keyStrideB + work.kvHead * tiling_.keyStrideK
                 + firstKey * tiling_.keyStrideU;
-        CrossCoreWaitFlag(kProbRingReady);
         // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         LoadNzOfAnyPitch(valueL1_, keyGm_[valueTile], keys, tiling_.valueDim, tiling_.keyStrideU,
@@ -424,7 +441,7 @@ private:
                             valueL1_[(k1 + k0) / kFractal * (kFractal * kFractal)], depthFractals,
                             columnFractals, CeilDiv(keys, kFractal));
                         SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        // below 10 fractals only: larger products accumulate in order without it
+                        // hardware orders Mmad into the same L0C only from 10 fractals on
                         if (bandFractals * kFractal * kPaddedValueSize < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
@@ -463,7 +480,7 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+        int64_t stepsBegun_, int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
@@ -472,7 +489,9 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+            LoadRows(score,
+                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
+                    + r0) * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
@@ -765,7 +784,7 @@ private:
 
     SelfAttentionPaEncoderTiling tiling_{};
 
-    // Next slot of each lifetime
+    // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
     uint32_t productL0Slot_ = 0, probL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
     uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;

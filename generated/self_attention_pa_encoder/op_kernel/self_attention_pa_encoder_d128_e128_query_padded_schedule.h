@@ -59,6 +59,7 @@ constexpr uint32_t
     kZeroWideSlot = kRowsPerStep * kPaddedValueSize * 4,  // zeros
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kZeroRowsSlot = kRowsPerStep * kPaddedValueSize * 2,  // rows of zeros
+    kSumBlocksSlot = kRowsPerVector * 8 * 4,  // row sums of the tile, 8 lanes a row
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
@@ -75,20 +76,21 @@ constexpr uint32_t
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
-    kRescaleSlot = kRing * kRowsPerVector * 4;  // exp(old max - new max) of the tiles in flight
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
 constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
     kProb = kAccumulator + kAccumulatorSlot, kLeavingOut = kProb + kProbSlot,
     kResult = kLeavingOut + 2 * kLeavingOutSlot, kZeroWide = kResult + 2 * kResultSlot,
     kLanes = kZeroWide + kZeroWideSlot, kZeroRows = kLanes + kLanesSlot,
-    kRowBlocks = kZeroRows + kZeroRowsSlot, kLeavingMax = kRowBlocks + kRowBlocksSlot,
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kMergedMax = kLeavingSum + 2 * kLeavingSumSlot,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kNewMaxBlocks = kMergedSum + kMergedSumSlot,
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kSumBlocks = kZeroRows + kZeroRowsSlot, kRowBlocks = kSumBlocks + kSumBlocksSlot,
+    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
+    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
     kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartMax = kPartial + 2 * kPartialSlot,
     kPartSum = kPartMax + 2 * kPartMaxSlot, kRowMax = kPartSum + 2 * kPartSumSlot,
     kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kUbEnd = kRescale + kRescaleSlot;
+    kTileSum = kRescale + kRescaleSlot, kUbEnd = kTileSum + kTileSumSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t

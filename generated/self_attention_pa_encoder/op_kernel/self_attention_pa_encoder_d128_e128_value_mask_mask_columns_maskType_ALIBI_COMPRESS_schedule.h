@@ -60,6 +60,7 @@ constexpr uint32_t
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kSumBlocksSlot = kRowsPerVector * 8 * 4,  // row sums of the tile, 8 lanes a row
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kMaskWideSlot = kRowsPerStep * kTileKeys * 4,  // mask of the rows, in fp32
     // 2 slots: weighted sum of one tile or split
@@ -69,6 +70,7 @@ constexpr uint32_t
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
     kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
@@ -81,11 +83,12 @@ constexpr uint32_t
 constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
     kMaskRows = kAccumulator + kAccumulatorSlot, kProb = kMaskRows + 2 * kMaskRowsSlot,
     kLeavingOut = kProb + kProbSlot, kResult = kLeavingOut + 2 * kLeavingOutSlot,
-    kLanes = kResult + 2 * kResultSlot, kRowBlocks = kLanes + kLanesSlot,
-    kMaskWide = kRowBlocks + kRowBlocksSlot + 256, kPartial = kMaskWide + kMaskWideSlot,
-    kRowMax = kPartial + 2 * kPartialSlot, kRowSum = kRowMax + kRowMaxSlot,
-    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
-    kRescale = kNewMax + kNewMaxSlot, kLeavingMax = kRescale + kRescaleSlot,
+    kLanes = kResult + 2 * kResultSlot, kSumBlocks = kLanes + kLanesSlot,
+    kRowBlocks = kSumBlocks + kSumBlocksSlot, kMaskWide = kRowBlocks + kRowBlocksSlot + 256,
+    kPartial = kMaskWide + kMaskWideSlot, kRowMax = kPartial + 2 * kPartialSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
+    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
+    kTileSum = kRescale + kRescaleSlot, kLeavingMax = kTileSum + kTileSumSlot,
     kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kMergedMax = kLeavingSum + 2 * kLeavingSumSlot,
     kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
     kPartSum = kPartMax + 2 * kPartMaxSlot, kNewMaxBlocks = kPartSum + 2 * kPartSumSlot,

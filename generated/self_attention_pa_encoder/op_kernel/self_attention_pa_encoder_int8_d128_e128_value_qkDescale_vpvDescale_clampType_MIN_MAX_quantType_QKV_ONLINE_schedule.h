@@ -64,6 +64,7 @@ constexpr uint32_t
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kProbHalfSlot = kRowsPerStep * kTileKeys * 2,  // integer-valued probabilities in fp16
+    kSumBlocksSlot = kRowsPerVector * 8 * 4,  // row sums of the tile, 8 lanes a row
     kProbSlot = kRowsPerStep * kTileKeys,  // probabilities, as the cube multiplies them
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
@@ -80,20 +81,22 @@ constexpr uint32_t
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kStepSlot = kRing * kRowsPerVector * 4;  // steps of the probabilities of the tiles in flight
+    kStepSlot = kRing * kRowsPerVector * 4,  // steps of the probabilities of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
 constexpr uint32_t kAccumulator = 0, kWholeScore = kAccumulator + kAccumulatorSlot,
     kScore = kWholeScore + 2 * kWholeScoreSlot, kWholePartial = kScore + 2 * kScoreSlot,
     kPartial = kWholePartial + 2 * kWholePartialSlot, kLeavingOut = kPartial + 2 * kPartialSlot,
     kResult = kLeavingOut + 2 * kLeavingOutSlot, kLanes = kResult + 2 * kResultSlot,
-    kProbHalf = kLanes + kLanesSlot, kProb = kProbHalf + kProbHalfSlot,
-    kRowBlocks = kProb + kProbSlot, kLeavingMax = kRowBlocks + kRowBlocksSlot,
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kPartMax = kLeavingSum + 2 * kLeavingSumSlot,
-    kMergedSum = kPartMax + 2 * kPartMaxSlot, kMergedRescale = kMergedSum + kMergedSumSlot,
+    kProbHalf = kLanes + kLanesSlot, kSumBlocks = kProbHalf + kProbHalfSlot,
+    kProb = kSumBlocks + kSumBlocksSlot, kRowBlocks = kProb + kProbSlot,
+    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
+    kPartMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kPartMax + 2 * kPartMaxSlot,
+    kMergedRescale = kMergedSum + kMergedSumSlot,
     kPartSum = kMergedRescale + kMergedRescaleSlot + 256, kMergedMax = kPartSum + 2 * kPartSumSlot,
     kNewMaxBlocks = kMergedMax + kMergedMaxSlot, kRowMax = kNewMaxBlocks + kNewMaxBlocksSlot,
     kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kStep = kRescale + kRescaleSlot, kUbEnd = kStep + kStepSlot;
+    kStep = kRescale + kRescaleSlot, kTileSum = kStep + kStepSlot, kUbEnd = kTileSum + kTileSumSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t

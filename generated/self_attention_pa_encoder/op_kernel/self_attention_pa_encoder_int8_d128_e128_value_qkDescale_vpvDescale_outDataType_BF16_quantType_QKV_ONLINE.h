@@ -14,13 +14,14 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              sets kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
- *   AIV  StartSums     tile t - kPrefetch
- *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
- *   AIV  WriteRows     tile t - kPrefetch
+ *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
+ *   AIC  ScoreTile          tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
+ *   AIV  StartSums          tile t - kPrefetch  first tile of an item
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -111,6 +112,7 @@ public:
             accumulator_ = View<float>(ub_, kAccumulator);
             lanes_ = View<float>(ub_, kLanes);
             probHalf_ = View<half>(ub_, kProbHalf);
+            sumBlocks_ = View<float>(ub_, kSumBlocks);
             prob_ = View<int8_t>(ub_, kProb);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
             mergedSum_ = View<float>(ub_, kMergedSum);
@@ -123,6 +125,7 @@ public:
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
             step_ = View<float>(ub_, kStep);
+            tileSum_ = View<float>(ub_, kTileSum);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -147,6 +150,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -160,8 +164,15 @@ private:
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {work, tile, item, keyStart, slot, rowFractals};
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        AwaitProbabilities();
+                    }
+                }
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work, rowFractals, keyStart, tile, slot);
+                    ScoreTile(work, rowFractals, keyStart, tile, stepsBegun_);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
@@ -194,6 +205,7 @@ private:
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -210,7 +222,7 @@ private:
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
+                    SoftmaxTile(work, tile, stepsBegun_, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -329,9 +341,15 @@ private:
         }
     }
 
+    // Waits for the probabilities of a tile: its scores are read, new ones may take their slot.
+    __aicore__ inline void AwaitProbabilities()
+    {
+        CrossCoreWaitFlag(kProbRingReady);
+    }
+
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
-        int64_t tile, int64_t slot)
+        int64_t tile, int64_t stepsBegun_)
     {
         auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
@@ -370,8 +388,10 @@ private:
                     keyL1Slot_ ^= 1;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
-                    work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
+                StoreProduct(
+                    scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask * kTileKeys + n0],
+                    productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
+                    rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ ^= 1;
             }
@@ -389,7 +409,6 @@ private:
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (valueStart + firstKey) * tiling_.valueStrideU;
-        CrossCoreWaitFlag(kProbRingReady);
         {
             auto probL1 = View<int8_t>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
@@ -422,8 +441,7 @@ private:
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            // below 10 fractals only: larger products accumulate in order without
-                            // it
+                            // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (rowFractals * kFractal * kPaddedValueSize
                                 < 10 * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
@@ -464,8 +482,8 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t stepsBegun_,
+        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
@@ -476,8 +494,9 @@ private:
             auto score = View<float>(ub_, kScore + wholeScoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             LoadRows(wholeScore,
-                scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], chunk, keys,
-                kTileKeys, kTileKeys);
+                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
+                    + r0) * kTileKeys],
+                chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
@@ -543,20 +562,12 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
             Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
-            // rowSum = rowSum * rescale + row sum of the tile
+            // row sums of the tile, but for the last 8 lanes
             Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
-            PipeBarrier<PIPE_V>();
-            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
-            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector + r0], chunk);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                tileStat_, chunk);
+            BlockReduceSum(sumBlocks_[r0 * 8], lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
             // prob = clip(round(score / step), -128, 127)
             SpreadOverBlocks<2>(rowBlocks_, step_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -584,6 +595,17 @@ private:
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        // rowSum = rowSum * rescale + row sum of the tile
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            BlockReduceSum(tileSum_, sumBlocks_, CeilDiv(rows, 8), kRepeatLanes, 1, 1,
+                kRepeatLanes / 8);
+            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector], rows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
+                rows);
+        }
     }
 
     // Initializes the weighted sums of the rows.
@@ -731,6 +753,7 @@ private:
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
+            const int64_t head = r0;
             const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
             const int64_t firstToken = unit / stepsPerToken;
             const int64_t queryIndex = 0;
@@ -783,7 +806,7 @@ private:
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = r0 + row;
                 Muls(accumulator_[row * kPaddedValueSize], accumulator_[row * kPaddedValueSize],
-                    float(vpvDescaleGm_.GetValue(r0 * tiling_.vpvDescaleStrideN)),
+                    float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
                     kPaddedValueSize);
             }
             auto result = View<bfloat16_t>(ub_, kResult + resultSlot_ * kResultSlot);
@@ -792,7 +815,7 @@ private:
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                + r0 * tiling_.outputStrideN],
+                + head * tiling_.outputStrideN],
                 result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
@@ -801,7 +824,7 @@ private:
 
     SelfAttentionPaEncoderTiling tiling_{};
 
-    // Next slot of each lifetime
+    // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, wholeScoreSlot_ = 0;
     uint32_t wholePartialSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0, leavingMaxSlot_ = 0;
@@ -842,7 +865,8 @@ private:
 
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_, step_;
-    LocalTensor<float> accumulator_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> sumBlocks_, tileSum_, accumulator_, mergedMax_, mergedSum_, newMaxBlocks_;
+    LocalTensor<float> mergedRescale_;
     LocalTensor<int8_t> prob_;
     LocalTensor<half> probHalf_;
 };

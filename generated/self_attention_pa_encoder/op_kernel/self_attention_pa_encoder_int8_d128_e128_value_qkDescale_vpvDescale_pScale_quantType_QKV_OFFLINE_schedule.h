@@ -65,21 +65,24 @@ constexpr uint32_t
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kProbHalfSlot = kRowsPerStep * kTileKeys * 2,  // integer-valued probabilities in fp16
+    kSumBlocksSlot = kRowsPerVector * 8 * 4,  // row sums of the tile, 8 lanes a row
     kProbSlot = kRowsPerStep * kTileKeys,  // probabilities, as the cube multiplies them
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
-    kRescaleSlot = kRing * kRowsPerVector * 4;  // exp(old max - new max) of the tiles in flight
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
 constexpr uint32_t kAccumulator = 0, kWholeScore = kAccumulator + kAccumulatorSlot,
     kScore = kWholeScore + 2 * kWholeScoreSlot, kWholePartial = kScore + 2 * kScoreSlot,
     kPartial = kWholePartial + 2 * kWholePartialSlot, kResult = kPartial + 2 * kPartialSlot,
     kLanes = kResult + 2 * kResultSlot, kProbHalf = kLanes + kLanesSlot,
-    kProb = kProbHalf + kProbHalfSlot, kRowBlocks = kProb + kProbSlot,
-    kRowMax = kRowBlocks + kRowBlocksSlot, kRowSum = kRowMax + kRowMaxSlot,
-    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
-    kRescale = kNewMax + kNewMaxSlot, kUbEnd = kRescale + kRescaleSlot;
+    kSumBlocks = kProbHalf + kProbHalfSlot, kProb = kSumBlocks + kSumBlocksSlot,
+    kRowBlocks = kProb + kProbSlot, kRowMax = kRowBlocks + kRowBlocksSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
+    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
+    kTileSum = kRescale + kRescaleSlot, kUbEnd = kTileSum + kTileSumSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t

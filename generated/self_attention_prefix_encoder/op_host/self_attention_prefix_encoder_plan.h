@@ -50,7 +50,8 @@ constexpr int64_t kPositionsWithLargeTasks = 9;
 // ninths below which small tasks, which read keys more often, are worth it
 constexpr int64_t kPositionsWithSmallTasks = 8;
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
-constexpr int64_t kL2BytesOfKeys = 100663296;  // bytes of L2 for keys and values
+// bytes for keys and values: half of the L2 of 192 MiB (Atlas A2)
+constexpr int64_t kL2BytesOfKeys = 100663296;
 // lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
 constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
@@ -79,7 +80,7 @@ struct Problem {
     int64_t maskRows = 0;  // size of dimension 0 of mask in the layout square
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
 // kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
@@ -102,6 +103,7 @@ struct Kernel {
     int64_t rowsPerBand;  // query rows of a band of a task's rows
     int64_t tileKeys;  // keys of one score tile
     int64_t paddedHeadSize;  // head size this kernel is specialized on, padded to 16
+    int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
     int64_t ring;  // workspace slots between cube and vector cores
 };
 
@@ -234,7 +236,7 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionPrefixEncoderTilin
         RoundUp(partialRows * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+        RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart =
@@ -291,7 +293,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128MaskTypeCAUSALMASK;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedHeadSize, schedule::kRing}};
+                schedule::kPaddedHeadSize, schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS: float16 or
     // bfloat16
@@ -306,7 +308,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
-                schedule::kRing}};
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
     if (problem.slopesGiven != 0 &&
@@ -319,7 +321,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
-                schedule::kRing}};
+                schedule::kPrefetch, schedule::kRing}};
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or bfloat16
     if (problem.slopesGiven != 0 &&
@@ -332,7 +334,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT;
         return Choice{key,
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
-                schedule::kRing}};
+                schedule::kPrefetch, schedule::kRing}};
     }
     return Choice{};
 }

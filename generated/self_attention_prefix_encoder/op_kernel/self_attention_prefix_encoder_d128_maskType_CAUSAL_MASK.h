@@ -11,13 +11,14 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  StartRows     tile t
- *   AIC  ScoreTile     tile t              sets kScoreRingReady
- *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
- *   AIV  StartSums     tile t - kPrefetch
- *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
- *   AIV  WriteRows     tile t - kPrefetch
+ *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
+ *   AIC  ScoreTile          tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
+ *   AIV  StartSums          tile t - kPrefetch  first tile of an item
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -149,6 +150,7 @@ private:
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -160,8 +162,15 @@ private:
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 cubeSteps_[slot] = {work, tile, item, slot};
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier =
+                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                        AwaitProbabilities();
+                    }
+                }
                 if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work, rowFractals, tile, slot);
+                    ScoreTile(work, rowFractals, tile, stepsBegun_);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier =
@@ -196,6 +205,7 @@ private:
             SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
         }
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -212,7 +222,7 @@ private:
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
+                    SoftmaxTile(work, tile, stepsBegun_, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const VectorStep &earlier =
@@ -344,9 +354,15 @@ private:
         }
     }
 
+    // Waits for the probabilities of a tile: its scores are read, new ones may take their slot.
+    __aicore__ inline void AwaitProbabilities()
+    {
+        CrossCoreWaitFlag(kProbRingReady);
+    }
+
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
-        int64_t slot)
+        int64_t stepsBegun_)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
@@ -382,28 +398,38 @@ private:
                 for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
                     const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
                     const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)], bandFractals,
-                        CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
-                    SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    {
-                        auto productL0 =
-                            View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
-                        WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                        Mmad(productL0, leftL0, rightL0,
-                            MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
-                        SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                        StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                            + band * kTileKeys + n0],
-                            productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
-                            bandFractals * kFractal);
-                        SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                        productL0Slot_ ^= 1;
+                    const int64_t bandKeys =
+                        MinOf(keys,
+                            RoundUp(MaxOf(1, MaxOf(0, work.kvSeqLenOfBatch - work.seqLenOfBatch
+                                + work.firstQuery + (band + bandRows - 1) / work.heads + 1)
+                                - firstKey),
+                                kRepeatLanes));
+                    if (n0 < bandKeys) {
+                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)],
+                            bandFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                        {
+                            auto productL0 =
+                                View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                            WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                    true));
+                            SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                            StoreProduct(
+                                scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask
+                                    * kTileKeys
+                                + band * kTileKeys + n0],
+                                productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
+                                bandFractals * kFractal);
+                            SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                            productL0Slot_ ^= 1;
+                        }
+                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        leftL0Slot_ ^= 1;
                     }
-                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
                 }
                 SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                 rightL0Slot_ ^= 1;
@@ -419,7 +445,6 @@ private:
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
-        CrossCoreWaitFlag(kProbRingReady);
         // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
         const int64_t firstRow = firstKey;
         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
@@ -441,10 +466,16 @@ private:
         for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
             const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
+            const int64_t bandKeys =
+                MinOf(keys,
+                    RoundUp(MaxOf(1, MaxOf(0, work.kvSeqLenOfBatch - work.seqLenOfBatch
+                        + work.firstQuery + (band + bandRows - 1) / work.heads + 1)
+                        - firstKey),
+                        kRepeatLanes));
             auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-            for (int64_t k1 = 0; k1 < keys; k1 += kProbPiece) {
-                const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
+            for (int64_t k1 = 0; k1 < bandKeys; k1 += kProbPiece) {
+                const int64_t pieceKeys = MinOf(kProbPiece, bandKeys - k1);
                 auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
                 LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
@@ -466,7 +497,7 @@ private:
                             valueL1_[(k1 + k0) / kFractal * (kFractal * kFractal)], depthFractals,
                             columnFractals, CeilDiv(keys, kFractal));
                         SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        // below 10 fractals only: larger products accumulate in order without it
+                        // hardware orders Mmad into the same L0C only from 10 fractals on
                         if (bandFractals * kFractal * kPaddedHeadSize < 10 * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
@@ -504,17 +535,28 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t stepsBegun_,
+        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
+        const int64_t keys =
+            MinOf(MinOf(kTileKeys, work.keyEnd - firstKey),
+                RoundUp(MaxOf(1, MaxOf(0, work.kvSeqLenOfBatch - work.seqLenOfBatch
+                    + work.firstQuery
+                    + MaxOf(rowBegin / kRowsPerBand * kRowsPerBand,
+                        MinOf(work.taskRows, RoundUp(rowBegin + rows, kRowsPerBand))
+                            - 1) / work.heads
+                    + 1)
+                    - firstKey),
+                    kRepeatLanes));
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+            LoadRows(score,
+                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
+                    + r0) * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
@@ -838,7 +880,7 @@ private:
 
     SelfAttentionPrefixEncoderTiling tiling_{};
 
-    // Next slot of each lifetime
+    // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
     uint32_t productL0Slot_ = 0, probL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
     uint32_t leavingMaxSlot_ = 0, partMaxSlot_ = 0;

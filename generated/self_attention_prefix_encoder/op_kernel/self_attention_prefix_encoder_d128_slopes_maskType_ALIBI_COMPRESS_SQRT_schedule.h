@@ -50,12 +50,15 @@ static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    kSlopesWideSlot = kRowsPerStep * kTileKeys * 4,  // slopes of the rows, in fp32
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sums of a partial
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,  // finished rows in the dtype of the result
     kKeyNumbersSlot = kTileKeys * 4,  // indices of the tile's keys
+    kKeyNumbersBelowSlot = kTileKeys * 4,  // negated indices of the tile's keys
+    kSumBlocksSlot = kRowsPerVector * 8 * 4,  // row sums of the tile, 8 lanes a row
     kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // row maxima of a partial, one block a row
     kLeavingSumSlot = kRowsPerStep * 8 * 4,  // row sums of a partial, one block a row
@@ -63,7 +66,6 @@ constexpr uint32_t
     kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
     kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
-    kSlopesWideSlot = kRowsPerStep * kTileKeys * 4,  // slopes of the rows, in fp32
     kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sum of one tile or split
     kPartMaxSlot = kRowsPerStep * 8 * 4,  // row maximum of one partial, then exp(it - new max)
     kPartSumSlot = kRowsPerStep * 8 * 4,  // row sum of one partial
@@ -71,20 +73,22 @@ constexpr uint32_t
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
-    kRescaleSlot = kRing * kRowsPerVector * 4;  // exp(old max - new max) of the tiles in flight
-constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
-    kProb = kAccumulator + kAccumulatorSlot, kLeavingOut = kProb + kProbSlot,
-    kLanes = kLeavingOut + kLeavingOutSlot, kResult = kLanes + kLanesSlot,
-    kKeyNumbers = kResult + kResultSlot, kRowBlocks = kKeyNumbers + kKeyNumbersSlot,
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
+constexpr uint32_t kScore = 0, kSlopesWide = kScore + 2 * kScoreSlot,
+    kAccumulator = kSlopesWide + kSlopesWideSlot, kProb = kAccumulator + kAccumulatorSlot,
+    kLeavingOut = kProb + kProbSlot, kLanes = kLeavingOut + kLeavingOutSlot,
+    kResult = kLanes + kLanesSlot, kKeyNumbers = kResult + kResultSlot,
+    kKeyNumbersBelow = kKeyNumbers + kKeyNumbersSlot,
+    kSumBlocks = kKeyNumbersBelow + kKeyNumbersBelowSlot, kRowBlocks = kSumBlocks + kSumBlocksSlot,
     kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + kLeavingMaxSlot,
     kMergedMax = kLeavingSum + kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
     kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kSlopesWide = kMergedRescale + kMergedRescaleSlot + 256,
-    kPartial = kSlopesWide + kSlopesWideSlot, kPartMax = kPartial + kPartialSlot,
+    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartMax = kPartial + kPartialSlot,
     kPartSum = kPartMax + kPartMaxSlot, kRowMax = kPartSum + kPartSumSlot,
     kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kUbEnd = kRescale + kRescaleSlot;
+    kTileSum = kRescale + kRescaleSlot, kUbEnd = kTileSum + kTileSumSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 // L1
 constexpr uint32_t
