@@ -1,17 +1,38 @@
-"""The glossary is in step with the code: each of its words is a name or a word in the code."""
+"""Pages are in step with the code: words of the glossary, files and names of recipes, schedule options."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
+from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 import attndsl
+from attndsl.lowering.match.schedule_options import (
+    MANY_ROWS,
+    OF_LATENT_ROWS,
+    OF_SELECTIONS,
+    Legal,
+    Schedule,
+    legal_values,
+)
+from attndsl.target import device, device_names
 
 ROOT = Path(attndsl.__file__).parent
-GLOSSARY = ROOT.parent / "docs" / "glossary.md"
+DOCS = ROOT.parent / "docs"
+GLOSSARY = DOCS / "glossary.md"
+WALK = DOCS / "from_spec_to_line.md"
+BUILT = (
+    DOCS / "architecture.md",
+    WALK,
+    *sorted(DOCS.glob("packages/*.md")),
+    *sorted(DOCS.glob("passes/*.md")),
+)
+"""The pages about how it is built."""
 
 
 @cache
@@ -55,3 +76,108 @@ def test_a_word_that_is_not_in_the_code_is_found(word: str) -> None:
 def test_words_are_in_order_and_each_is_explained_once() -> None:
     found = words(GLOSSARY.read_text())
     assert found == sorted(set(found))
+
+
+@cache
+def tree() -> tuple[str, ...]:
+    """The Python files of the project, from its root."""
+    folders = (ROOT.parent / name for name in ("attndsl", "bench", "docs", "specs", "tests"))
+    found = (path for folder in folders for path in folder.rglob("*.py"))
+    return tuple(sorted(path.relative_to(ROOT.parent).as_posix() for path in found))
+
+
+def files(name: str, package: str) -> list[str]:
+    """The files that a page means by a path, or by the end of one: those of its own package, if it has any.
+
+    ``NAME``, ``KIND`` and ``*`` stand for any word.
+    """
+    pattern = re.compile("(?:.*/)?" + re.sub(r"NAME|KIND|\*", "[^/]+", name.replace(".", r"\.")) + "$")
+    found = [path for path in tree() if pattern.match(path)]
+    return [path for path in found if path.startswith(f"attndsl/{package}/")] or found
+
+
+@cache
+def defined(path: str) -> frozenset[str]:
+    """The names that a file defines: functions, classes, variables and fields."""
+    found = set()
+    for node in ast.walk(ast.parse((ROOT.parent / path).read_text())):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return frozenset(found)
+
+
+def missing(page: str, package: str = "") -> Iterator[str]:
+    """What a page names that the tree has not: a file, or "`NAME` of `file`", "`NAME` in `file`"."""
+    for name in re.findall(r"`([\w/*]+\.py)`", page):
+        if not files(name, package):
+            yield name
+    for names, name in re.findall(r"((?:`\w+`(?:, | and | or |\s+))+)(?:of|in)\s+`([\w/*]+\.py)`", page):
+        candidates = [defined(path) for path in files(name, package)]
+        for each in re.findall(r"`(\w+)`", names):
+            if candidates and not any(each in found for found in candidates):
+                yield f"{each} of {name}"
+
+
+@pytest.mark.parametrize("path", BUILT, ids=lambda path: path.stem)
+def test_the_files_and_names_of_a_page_exist(path: Path) -> None:
+    assert list(missing(path.read_text(), path.stem)) == []
+
+
+def test_files_and_names_that_are_not_there_are_found() -> None:
+    right = "`_VECTOR` of `mutate/instructions.py`, `_BINARY` and `_SHIFTS` in `vector.py`, `scores/NAME.py`"
+    assert list(missing(right, "tile")) == []
+    wrong = "`_VECTOR` of `mutate/event_rules.py`, `_BINARY`, `_SHIFT` in\n`vector.py`, `mutate/gone.py`"
+    expected = ["mutate/gone.py", "_VECTOR of mutate/event_rules.py", "_SHIFT of vector.py"]
+    assert list(missing(wrong, "tile")) == expected
+    assert list(missing("`gone/NAME.py`", "tile")) == ["gone/NAME.py"]
+
+
+def options(page: str) -> dict[str, tuple[str, str]]:
+    """What the table of schedule options says of each: its values, and its default up to a condition."""
+    table = page.split("| option | values | default |")[1].split("\n\n")[0]
+    found = {}
+    for names, values, default in re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|", table, re.MULTILINE):
+        for name in re.findall(r"`(\w+)`", names):
+            found[name] = (values, default)
+    return found
+
+
+def told(legal: Legal, most: str = "") -> str:
+    """Legal values as the table states them."""
+    few = not most and (legal.low, legal.high, legal.multiple) == (1, 2, 1)
+    numbers = ["1, 2" if few else f"{legal.low} to {most or legal.high}"] if legal.high else []
+    times = [f"times {legal.multiple}"] if legal.multiple > 1 else []
+    return ", ".join([*numbers, *times, *(f'`"{word}"`' for word in legal.words)])
+
+
+def test_the_table_of_schedule_options_is_that_of_the_code() -> None:
+    found = options((DOCS / "packages" / "lowering.md").read_text())
+    assert found.keys() == {each.name for each in fields(Schedule)}
+    for name, legal in legal_values(device(device_names()[0])).items():
+        most = "the device's cube cores" if name == "cores" else ""
+        assert found[name][0] == told(legal, most), name
+    for name, value in asdict(Schedule()).items():
+        stated = f'`"{value}"`' if isinstance(value, str) else str(value)
+        assert re.split(r"[;:,]", found[name][1])[0] == stated, name
+    for name, value in ({"max_rows": MANY_ROWS} | dict(OF_SELECTIONS) | dict(OF_LATENT_ROWS)).items():
+        assert str(value) in re.findall(r"\d+", found[name][1].partition(";")[2]), name
+
+
+def foreign(page: str) -> list[str]:
+    """The lines of a page's blocks that neither the spec nor the kernel that it names has."""
+    folder, name = ROOT.parent / "generated" / "self_attention_pa_encoder" / "op_kernel", "self_attention.py"
+    kernel = re.findall(r"`(\w+\.h)`", page)[0]
+    known = (folder / kernel).read_text() + (ROOT.parent / "specs" / name).read_text()
+    lines = [line for block in re.findall(r"```\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    bare = [re.sub(r"\(self_attention\.py:\d+\)", "", line).strip() for line in lines if line != "..."]
+    return [line for line in bare if line not in known]
+
+
+def test_the_lines_of_the_walk_are_those_of_the_spec_and_the_kernel() -> None:
+    page = WALK.read_text()
+    assert foreign(page) == []
+    assert foreign(page.replace("Add(score, score,", "Sub(score, score,")) == [
+        "Sub(score, score, maskWide_, span);"
+    ]

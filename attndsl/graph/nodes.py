@@ -258,7 +258,7 @@ class Listed(Rows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ring(Rows):
-    """A cache that keeps the last ``size`` rows: row t lives in row ``t % size`` of ``source``."""
+    """A ring cache, which keeps the last ``size`` rows: row t lives in row ``t % size`` of ``source``."""
 
     source: Rows
     size: Expr

@@ -29,7 +29,7 @@ from attndsl.lowering.work_partition import (
 from attndsl.target import Device
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.program import BLOCK_COUNT, Constant, Program, Requirement
-from attndsl.tile.statements import For, Let, Statement, seq
+from attndsl.tile.statements import For, Let, Note, Statement, seq
 
 
 def lower(
@@ -128,4 +128,6 @@ def _item_loop(given: PhaseInput) -> Statement:
     )
     bounds = turns(context)
     loop = For(var=ITEM, begin=bounds.begin, end=bounds.end, step=BLOCK_COUNT, body=body, over_items=True)
-    return seq(*bounds.scalars, loop)
+    drains = "One turn more than the block has items: it drains the pipeline."
+    notes = [Note(text=drains)] if context.continuous else []
+    return seq(*bounds.scalars, *notes, loop)

@@ -149,7 +149,9 @@ def _heads_at_once(context: Context) -> Expr:
     constant = context.inventory.host_constant
     width = item_bytes(context.dtype)
     row_bytes = (extents["D"] + extents["E"]) * constant(_BYTES[width][0], width, _BYTES[width][1])
-    room = constant("l2BytesOfKeys", context.device.l2_bytes // _L2_SHARE, "bytes of L2 for keys and values")
+    l2 = context.device.l2_bytes
+    meaning = f"bytes for keys and values: half of the L2 of {l2 // 2**20} MiB ({context.device.title})"
+    room = constant("l2BytesOfKeys", l2 // _L2_SHARE, meaning)
     head = number(
         label("bytesOfHead"), context.keys.capacity(context) * row_bytes, "bytes of a head's keys and values"
     )

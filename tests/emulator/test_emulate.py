@@ -541,18 +541,24 @@ PLATFORM = """
 #include "tiling/platform/platform_ascendc.h"
 int main(int argc, char** argv) {
   auto* platform = platform_ascendc::PlatformAscendCManager::GetInstance(argc > 1 ? argv[1] : nullptr);
+  if (!platform) return 3;
   uint64_t ub = 0, l2 = 0;
   platform->GetCoreMemSize(platform_ascendc::CoreMemType::UB, ub);
   platform->GetCoreMemSize(platform_ascendc::CoreMemType::L2, l2);
-  printf("%u %u %llu %llu %u\\n", platform->GetCoreNumAic(), platform->GetCoreNumAiv(), (unsigned long long)ub, (unsigned long long)l2 >> 20,
-         platform->CalcTschBlockDim(9, 20, 40));
+  bool a3 = platform->GetSocVersion() == platform_ascendc::SocVersion::ASCEND910_93;
+  printf("%u %u %llu %llu %u%s\\n", platform->GetCoreNumAic(), platform->GetCoreNumAiv(), (unsigned long long)ub, (unsigned long long)l2 >> 20,
+         platform->CalcTschBlockDim(9, 20, 40), a3 ? " A3" : "");
 }
 """
 
 
-def test_a_host_asks_what_the_device_has(tmp_path):
+def test_a_host_asks_what_the_device_has(tmp_path, capfd):
     path = tmp_path / "platform.cpp"
     path.write_text(PLATFORM)
     program = build_program(path)
     assert program.run([]).stdout == "24 48 196352 192 5\n"
     assert program.run(["Ascend910B4"]).stdout == "20 40 196352 96 5\n"
+    assert program.run(["Ascend910_9362"]).stdout == "20 40 196352 168 5 A3\n"
+    unknown = program.run(["Ascend910_9363"])
+    assert (unknown.exit_code, unknown.stdout) == (3, "")
+    assert "no part 'Ascend910_9363'; it has Ascend910B1 " in capfd.readouterr().err

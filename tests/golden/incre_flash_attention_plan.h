@@ -66,7 +66,7 @@ struct Problem {
     int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
 // kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {

@@ -27,7 +27,7 @@ from attndsl.codegen.names.spelling import PARAMETER, Spelling, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled, signature_of
-from attndsl.expr import Expr
+from attndsl.expr import Compare, Const, Expr, as_expr
 from attndsl.expr.argument_facts import LAYOUT, asks
 from attndsl.lowering.signature.specialization import (
     Specialization,
@@ -248,15 +248,21 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
     called = {stage.name: shared.name(stage) for loop in loops for stage in loop.stages}
     width = max([14, *(len(name) + 1 for name in called.values())])
     for loop in loops:
+        ends = {
+            "first": Compare("==", loop.var, Const(0)),
+            "last": Compare("==", loop.var, as_expr(loop.extent) - 1),
+        }
         if loop.stages[0].part:
             yield f"over {keys_of(loop.stages[0].part)}:"
         if loop.back_pressure:
             yield "then, over the same tiles again:"
-        for stage, lag in zip(loop.stages, loop.lags, strict=True):
+        conditions = loop.when or (None,) * len(loop.stages)
+        for stage, lag, when in zip(loop.stages, loop.lags, conditions, strict=True):
             waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]
             sets = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
             tile = f"tile t - {cxx_text(named_lag(loop, lag))}" if lag else "tile t"
             notes = [f"waits for {name}" for name in waits] + [f"sets {name}" for name in sets]
+            notes += [f"{end} tile of an item" for end in ends if when is not None and when.same(ends[end])]
             yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}{', '.join(notes)}"
 
 

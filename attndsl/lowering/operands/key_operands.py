@@ -332,9 +332,43 @@ def _combined(context: Context, node: nodes.Node) -> KeyOperand:
         below = inner.compute(context, target)
         if operation.own is not None:
             return [*below, *own_operation(context, operation.own, target, node.where)]
-        return [*below, *with_number(context, node, others[0], "factor", skips_one=True)(context, target)]
+        stem = _stem(node, varying[0])
+        return [*below, *with_number(context, node, others[0], stem, skips_one=True)(context, target)]
 
     return replace(inner, compute=compute)
+
+
+def name_of(node: nodes.Node) -> str:
+    """What an operand is called: by the tensors it is made of, else by its being computed."""
+    names = [each.name for each in node.walk() if isinstance(each, nodes.Input)]
+    return "_".join(dict.fromkeys(names)) if names else "operand"
+
+
+def text_of(context: Context, node: nodes.Node) -> str:
+    """An operand as comments write it: sums and products of a tensor and a number of the host as such, all
+    else by its name."""
+    if isinstance(node, nodes.Scalar) and not node.axes:
+        return str(node.value)
+    if isinstance(node, nodes.Elementwise) and node.op in ("add", "multiply"):
+        first, second = node.inputs
+        inner, other = (first, second) if has_keys(first) else (second, first)
+        if has_keys(inner) and isinstance(other, nodes.Scalar) and not other.axes:
+            number = _of_host(context, other.value, _stem(node, inner))
+            text = text_of(context, inner)
+            if node.op == "multiply" and isinstance(number, Const) and number.value == 1:
+                return text
+            text = f"({text})" if node.op == "multiply" and " " in text else text
+            return f"{text} {OPERATIONS[node.op].sign} {number}"
+    return name_of(node)
+
+
+def _stem(node: nodes.Elementwise, inner: nodes.Node) -> str:
+    """How the number of an operation on an operand is called."""
+    return f"{name_of(inner)}_{'factor' if node.op == 'multiply' else node.op}"
+
+
+def _of_host(context: Context, value: Expr, stem: str) -> Expr:
+    return context.host(value, stem="" if isinstance(value, Symbol) else stem)
 
 
 def own_operation(context: Context, own: OwnForm, target: Buffer, where: SourceLine) -> list[Statement]:
@@ -373,7 +407,7 @@ def with_number(
             each_row_with_scalar(context, op, target, lambda c: number(row_value(c, other)), node.where)
         ]
     value = number(other.value)
-    value = context.host(value, stem="" if isinstance(value, Symbol) else f"{stem}_{node.op}")
+    value = _of_host(context, value, stem)
     if isinstance(value, Const):
         if op == "Muls" and value.value == 1:
             return lambda context, target: []

@@ -21,6 +21,7 @@ from attndsl.lowering.operands.key_operands import (
     Compute,
     KeyOperand,
     key_operand,
+    name_of,
     own_operation,
     spread_number,
     with_number,
@@ -63,19 +64,13 @@ def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int 
     other = next(each for each in node.inputs if each is not varying[0])
     first = operation.ordered and node.inputs[0] is other
     if not has_keys(other) and not first and takes_number(node, other):
-        return _behind(inner, with_number(context, node, other, "score"))
+        return _behind(inner, with_number(context, node, other, f"score_{node.op}"))
     operand = spread_number(context, other)
     if has_keys(other):
         operand = key_operand(context, at_seen_keys(context, other))
     name = name_of(other)
     wide = context.beside_scores(f"{camel(name)}Wide", f"{name} of the rows, in fp32")
     return _combined(context, node, inner, operand, wide, first=first)
-
-
-def name_of(node: nodes.Node) -> str:
-    """What an operand is called: by the tensors it is made of, else by its being computed."""
-    names = [each.name for each in node.walk() if isinstance(each, nodes.Input)]
-    return "_".join(dict.fromkeys(names)) if names else "operand"
 
 
 def _copied(context: Context, target: Buffer, node: nodes.Node) -> list[Statement]:

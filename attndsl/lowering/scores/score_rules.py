@@ -16,7 +16,8 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.mask_rules import lower_mask
 from attndsl.lowering.match.attention_pattern import has_scores, other_operand, score_operand
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
-from attndsl.lowering.scores.expressions import expression, name_of
+from attndsl.lowering.operands.key_operands import text_of
+from attndsl.lowering.scores.expressions import expression
 
 
 def lower_modifier(context: Context, node: nodes.Node) -> Modifier:
@@ -42,7 +43,7 @@ def _elementwise(context: Context, node: nodes.Node) -> Modifier:
     assert isinstance(node, nodes.Elementwise)
     operand = expression(context, node, score_operand(node))
     return Modifier(
-        title=f"score {_title(node)}  ({node.where})",
+        title=f"score {_title(context, node)}  ({node.where})",
         source=operand.source,
         row_loads=operand.loads,
         scratch=operand.scratch,
@@ -52,14 +53,16 @@ def _elementwise(context: Context, node: nodes.Node) -> Modifier:
     )
 
 
-def _title(node: nodes.Elementwise) -> str:
+def _title(context: Context, node: nodes.Elementwise) -> str:
     operation = OPERATIONS[node.op]
     if operation.own is not None:
         return f"= {operation.of('score')}"
     other = other_operand(node)
     if other is None or sum(map(has_scores, node.inputs)) > 1:
         return f"= {node.op} of two functions of it"
-    what = str(other.value) if isinstance(other, nodes.Scalar) and not other.axes else name_of(other)
+    what = text_of(context, other)
+    if " " in what and operation.sign != "+":
+        what = f"({what})"
     if operation.ordered and node.inputs[0] is other:
         return f"= {what} {operation.sign} score"
     return f"{operation.sign} {what}"

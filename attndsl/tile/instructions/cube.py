@@ -310,7 +310,7 @@ class Mmad(Instruction):
         return OwnOrder(
             buffer=self.dst.buffer,
             unordered=self.m * self.n < as_expr(least) * FRACTAL_SIZE * FRACTAL_SIZE,
-            reason=f"below {least} fractals only: larger products accumulate in order without it",
+            reason=f"hardware orders Mmad into the same L0C only from {least} fractals on",
         )
 
     def run(self, machine: Machine) -> None:

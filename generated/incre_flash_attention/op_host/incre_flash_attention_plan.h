@@ -92,7 +92,7 @@ struct Problem {
     int64_t max_block_num_per_seq = 0;  // columns of a block table
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
 // kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {

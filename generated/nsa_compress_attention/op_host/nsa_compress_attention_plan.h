@@ -57,7 +57,7 @@ struct Problem {
     int64_t attenMaskDim1 = 0;  // size of dimension 1 of atten_mask
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
 // kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {

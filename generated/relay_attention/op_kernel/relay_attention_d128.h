@@ -11,23 +11,23 @@
  *
  * Step t, the cube running ahead:
  *   over key:
- *   AIV  StartRows         tile t
+ *   AIV  StartRows         tile t              first tile of an item
  *   AIC  ScoreTile         tile t              sets kScoreRingKeyReady
  *   AIV  SoftmaxTile       tile t              waits for kScoreRingKeyReady, sets kProbRingKeyReady
  *   AIC  WeightedTile      tile t - kPrefetch  waits for kProbRingKeyReady, sets kOutRingKeyReady
- *   AIV  StartSums         tile t - kPrefetch
+ *   AIV  StartSums         tile t - kPrefetch  first tile of an item
  *   AIV  UpdateTile        tile t - kPrefetch  waits for kOutRingKeyReady
- *   AIV  WriteRowsKey      tile t - kPrefetch
+ *   AIV  WriteRowsKey      tile t - kPrefetch  last tile of an item
  *   over keyShare:
- *   AIV  StartRows         tile t
+ *   AIV  StartRows         tile t              first tile of an item
  *   AIC  ScoreTile         tile t              sets kScoreRingKeyShareReady
  *   AIV  SoftmaxTile       tile t              waits for kScoreRingKeyShareReady, sets
  *   kProbRingKeyShareReady
  *   AIC  WeightedTile      tile t - kPrefetch  waits for kProbRingKeyShareReady, sets
  *   kOutRingKeyShareReady
- *   AIV  StartSums         tile t - kPrefetch
+ *   AIV  StartSums         tile t - kPrefetch  first tile of an item
  *   AIV  UpdateTile        tile t - kPrefetch  waits for kOutRingKeyShareReady
- *   AIV  WriteRowsKeyShare tile t - kPrefetch
+ *   AIV  WriteRowsKeyShare tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -182,6 +182,7 @@ private:
         }
         const int64_t turnsEndKey =
             blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_; item < turnsEndKey; item += blockCount_) {
             const int64_t work = MinOf(item, tiling_.itemsKey - 1);
             const int64_t split = work / tiling_.tasksKey;
@@ -230,6 +231,7 @@ private:
             (blockIndex_ + blockCount_ - tiling_.itemsKey % blockCount_) % blockCount_;
         const int64_t turnsEndKeyShare =
             firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = firstItemKeyShare; item < turnsEndKeyShare; item += blockCount_) {
             const int64_t work = MinOf(item, tiling_.itemsKeyShare - 1);
             const int64_t split = work / tiling_.tasksKeyShare;
@@ -319,6 +321,7 @@ private:
         }
         const int64_t turnsEndKey =
             blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_; item < turnsEndKey; item += blockCount_) {
             const int64_t work = MinOf(item, tiling_.itemsKey - 1);
             const int64_t split = work / tiling_.tasksKey;
@@ -375,6 +378,7 @@ private:
             (blockIndex_ + blockCount_ - tiling_.itemsKey % blockCount_) % blockCount_;
         const int64_t turnsEndKeyShare =
             firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = firstItemKeyShare; item < turnsEndKeyShare; item += blockCount_) {
             const int64_t work = MinOf(item, tiling_.itemsKeyShare - 1);
             const int64_t split = work / tiling_.tasksKeyShare;
@@ -615,8 +619,7 @@ private:
                                 valueL1[(k1 + k0) / kFractal * (kFractal * kFractal)],
                                 depthFractals, columnFractals, CeilDiv(keys, kFractal));
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            // below 10 fractals only: larger products accumulate in order without
-                            // it
+                            // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (bandFractals * kFractal * kPaddedHeadSize
                                 < 10 * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
@@ -1020,7 +1023,7 @@ private:
 
     RelayAttentionTiling tiling_{};
 
-    // Next slot of each lifetime
+    // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
     uint32_t productL0Slot_ = 0, valueL1Slot_ = 0, probL1Slot_ = 0, scoreSlot_ = 0;
     uint32_t partialSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0, resultSlot_ = 0;

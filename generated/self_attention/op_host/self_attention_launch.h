@@ -71,8 +71,8 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.nTokens = sizes.nTokens;
     problem.qkScale = static_cast<float>(call.qkScale);
     problem.qScale = static_cast<float>(call.qScale);
-    problem.maskCols = sizes.maskCols;
     problem.kernelType = call.kernelType;
+    problem.maskCols = sizes.maskCols;
     problem.windowSize = call.windowSize;
     problem.clampMin = static_cast<float>(call.clampMin);
     problem.clampMax = static_cast<float>(call.clampMax);

@@ -102,7 +102,8 @@ constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
-constexpr int64_t kL2BytesOfKeys = 100663296;  // bytes of L2 for keys and values
+// bytes for keys and values: half of the L2 of 192 MiB (Atlas A2)
+constexpr int64_t kL2BytesOfKeys = 100663296;
 
 // The inputs of a launch's plan.
 struct Problem {
@@ -138,8 +139,8 @@ struct Problem {
     int64_t nTokens = 0;  // packed query tokens of all batch rows
     float qkScale = 0;  // parameter qkScale, on the scores
     float qScale = 0;  // parameter qScale, on the query, in its dtype; with a cache
-    int64_t maskCols = 0;  // size of dimension 1 of attentionMask in the layout square
     int64_t kernelType = 0;  // parameter kernelType
+    int64_t maskCols = 0;  // size of dimension 1 of attentionMask in the layout square
     int64_t windowSize = 0;  // parameter windowSize, keys that a query sees, its own included
     float clampMin = 0;  // parameter clampMin
     float clampMax = 0;  // parameter clampMax
@@ -147,7 +148,7 @@ struct Problem {
     int64_t newRows = 0;  // stored key rows, of a group or of all batch rows
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
 // kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
@@ -327,7 +328,7 @@ inline void SetScalars(const Problem &problem, SelfAttentionTiling &tiling)
             ? problem.nTokens * problem.headNum * problem.headSize
             : problem.batch * problem.headNum * problem.qRows * problem.headSize;
     if (problem.queryDtype == values::QueryDtype::kFloat16) {
-        tiling.factorMultiply =
+        tiling.attentionMaskFactor =
             problem.kernelType == values::KernelType::kHighPrecision
                 && (problem.calcType == values::CalcType::kUndefined
                     || problem.calcType == values::CalcType::kEncoder
@@ -339,7 +340,7 @@ inline void SetScalars(const Problem &problem, SelfAttentionTiling &tiling)
                 ? -3e+38f
                 : 1.0f;
     } else {
-        tiling.factorMultiply =
+        tiling.attentionMaskFactor =
             (problem.maskType == values::MaskType::kNorm
                 || problem.maskType == values::MaskType::kNormCompress
                 || problem.maskType == values::MaskType::kSlidingWindowNorm

@@ -13,14 +13,14 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  StartRows          tile t
+ *   AIV  StartRows          tile t              first tile of an item
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
  *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
- *   AIV  StartSums          tile t - kPrefetch
+ *   AIV  StartSums          tile t - kPrefetch  first tile of an item
  *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
- *   AIV  WriteRows          tile t - kPrefetch
+ *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -168,6 +168,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
         AwaitScaledQuery();
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -230,6 +231,7 @@ private:
         SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
         ScaleQuery();
         ReleaseScaledQuery();
+        // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -524,8 +526,7 @@ private:
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            // below 10 fractals only: larger products accumulate in order without
-                            // it
+                            // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (rowFractals * kFractal * kPaddedValueSize
                                 < 10 * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
@@ -979,7 +980,7 @@ private:
 
     SelfAttentionTiling tiling_{};
 
-    // Next slot of each lifetime
+    // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
     uint32_t resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;

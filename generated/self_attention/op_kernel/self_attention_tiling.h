@@ -95,15 +95,15 @@ struct SelfAttentionTiling {
     int64_t outRingPart;  // bytes of one block's outRing
     int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
+    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
+    // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
+    float attentionMaskFactor;
     // elements between neighbours of attentionMask along B; 0: all have the same
     int64_t attentionMaskStrideB;
     // elements between neighbours of attentionMask along N; 0: all have the same
     int64_t attentionMaskStrideN;
     // elements between neighbours of attentionMask along Q; 0: all have the same
     int64_t attentionMaskStrideQ;
-    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
-    // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
-    float factorMultiply;
     int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
     int64_t windowSize;  // rows of a ring
     float clampMin;  // clampMin

@@ -70,8 +70,8 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.nTokens = sizes.nTokens;
     problem.qkScale = static_cast<float>(call.qkScale);
     problem.seqLenLayout = NumberOf(sizes.seqLen_layout, {"batch", "2 batch"});
-    problem.maskCols = sizes.maskCols;
     problem.kernelType = call.kernelType;
+    problem.maskCols = sizes.maskCols;
     problem.clampMin = static_cast<float>(call.clampMin);
     problem.clampMax = static_cast<float>(call.clampMax);
     problem.maskRows = sizes.maskRows;

@@ -130,7 +130,8 @@ constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
-constexpr int64_t kL2BytesOfKeys = 100663296;  // bytes of L2 for keys and values
+// bytes for keys and values: half of the L2 of 192 MiB (Atlas A2)
+constexpr int64_t kL2BytesOfKeys = 100663296;
 constexpr int64_t kBytesOfInt8 = 1;  // bytes of an int8
 
 // The inputs of a launch's plan.
@@ -165,15 +166,15 @@ struct Problem {
     int64_t nTokens = 0;  // packed query tokens of all batch rows
     float qkScale = 0;  // parameter qkScale, on the scores
     int64_t seqLenLayout = 0;  // layout of seqLen; 0: batch, 1: 2 batch
-    int64_t maskCols = 0;  // size of dimension 1 of mask in the layout square
     int64_t kernelType = 0;  // parameter kernelType
+    int64_t maskCols = 0;  // size of dimension 1 of mask in the layout square
     float clampMin = 0;  // parameter clampMin
     float clampMax = 0;  // parameter clampMax
     int64_t maskRows = 0;  // size of dimension 0 of mask in the layout square
     int64_t windowSize = 0;  // parameter windowSize, keys that a query sees, its own included
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
 // kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
@@ -397,7 +398,7 @@ inline void SetScalars(const Problem &problem, SelfAttentionPaEncoderTiling &til
     tiling.maskPitch0 = problem.maskRows * 128;
     tiling.windowSize = problem.windowSize;
     if (problem.maskDtype == values::MaskDtype::kFloat16) {
-        tiling.factorMultiply =
+        tiling.maskFactor =
             problem.kernelType == values::KernelType::kHighPrecision
                 && (problem.maskType == values::MaskType::kNorm
                     || problem.maskType == values::MaskType::kNormCompress
@@ -406,7 +407,7 @@ inline void SetScalars(const Problem &problem, SelfAttentionPaEncoderTiling &til
                 ? -3e+38f
                 : 1.0f;
     } else {
-        tiling.factorMultiply =
+        tiling.maskFactor =
             (problem.maskType == values::MaskType::kNorm
                 || problem.maskType == values::MaskType::kNormCompress
                 || problem.maskType == values::MaskType::kSlidingWindowNorm

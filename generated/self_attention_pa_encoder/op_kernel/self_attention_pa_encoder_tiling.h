@@ -115,12 +115,12 @@ struct SelfAttentionPaEncoderTiling {
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
     int64_t workspaceBytes;  // bytes of the user workspace
+    // -3e+38 if kernelType == 1 and (maskType == 1 or maskType == 3 or maskType == 7 or maskType ==
+    // 8) else 1.0
+    float maskFactor;
     int64_t maskStrideB;  // elements between neighbours of mask along B; 0: all have the same
     int64_t maskStrideN;  // elements between neighbours of mask along N; 0: all have the same
     int64_t maskStrideQ;  // elements between neighbours of mask along Q; 0: all have the same
-    // -3e+38 if kernelType == 1 and (maskType == 1 or maskType == 3 or maskType == 7 or maskType ==
-    // 8) else 1.0
-    float factorMultiply;
     int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
     float clampMin;  // clampMin

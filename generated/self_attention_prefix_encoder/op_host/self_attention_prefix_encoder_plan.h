@@ -50,7 +50,8 @@ constexpr int64_t kPositionsWithLargeTasks = 9;
 // ninths below which small tasks, which read keys more often, are worth it
 constexpr int64_t kPositionsWithSmallTasks = 8;
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
-constexpr int64_t kL2BytesOfKeys = 100663296;  // bytes of L2 for keys and values
+// bytes for keys and values: half of the L2 of 192 MiB (Atlas A2)
+constexpr int64_t kL2BytesOfKeys = 100663296;
 // lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
 constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
@@ -79,7 +80,7 @@ struct Problem {
     int64_t maskRows = 0;  // size of dimension 0 of mask in the layout square
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem. `scheduleMode`:
+// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
 // kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {

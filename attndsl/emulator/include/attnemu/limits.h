@@ -1,4 +1,4 @@
-// What Atlas A2 holds and admits: the numbers of attndsl/hardware/atlas_a2.py, each with its source there, in units of
+// What Atlas A2 holds and admits: the numbers of attndsl/target/architecture.py, each with its source there, in units of
 // bytes unless said otherwise. tests/emulator/test_limits.py holds the two against each other.
 #pragma once
 #include <cstdint>
