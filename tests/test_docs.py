@@ -162,7 +162,7 @@ def test_the_table_of_schedule_options_is_that_of_the_code() -> None:
         stated = f'`"{value}"`' if isinstance(value, str) else str(value)
         assert re.split(r"[;:,]", found[name][1])[0] == stated, name
     for name, value in ({"max_rows": MANY_ROWS} | dict(OF_SELECTIONS) | dict(OF_LATENT_ROWS)).items():
-        assert str(value) in re.findall(r"\d+", found[name][1].partition(";")[2]), name
+        assert str(value) in re.findall(r"\w+", found[name][1].partition(";")[2]), name
 
 
 def foreign(page: str) -> list[str]:
