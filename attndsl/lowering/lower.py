@@ -6,7 +6,7 @@ from attndsl.expr import Expr, Symbol
 from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.continuous import all_continuous, item_of_turn, turns
 from attndsl.lowering.attention.key_range import key_range
-from attndsl.lowering.attention.matmul_stages import with_query
+from attndsl.lowering.attention.score_matmul import with_query
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions

@@ -11,9 +11,10 @@ from attndsl.expr import Const, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.continuous import all_continuous
-from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile, with_query
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.attention.scale_absorption import row_factors
+from attndsl.lowering.attention.score_matmul import score_tile, with_query
+from attndsl.lowering.attention.value_matmul import weighted_tile
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
 from attndsl.lowering.emit.inventory import Inventory

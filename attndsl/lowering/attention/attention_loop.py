@@ -15,13 +15,9 @@ from attndsl.lowering.attention.continuous import (
     key_steps,
     steps_begun,
 )
-from attndsl.lowering.attention.matmul_stages import (
-    await_probabilities,
-    score_tile,
-    scores_of,
-    weighted_tile,
-)
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
+from attndsl.lowering.attention.score_matmul import await_probabilities, score_tile, scores_of
+from attndsl.lowering.attention.value_matmul import weighted_tile
 from attndsl.lowering.attention.widen_rows import widen_rows
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers

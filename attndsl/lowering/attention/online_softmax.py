@@ -14,8 +14,8 @@ from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.attention.continuous import first_time, ring_slot, score_slot, state_row
 from attndsl.lowering.attention.key_range import tile_bounds
-from attndsl.lowering.attention.matmul_stages import scores_of
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
+from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.step_scores import (
     exponentials,
     loaded_buffers,

@@ -1,0 +1,108 @@
+"""Operands of the cube's matrix multiplies: parts of a head, bands of rows, fractals on their way to L0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
+from attndsl.lowering.attention.key_range import keys_of_rows, sees_by_band
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, TASK_ROWS
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import LoadFractals
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
+from attndsl.tile.statements import Alloc, For, Let, Note, Statement, seq
+
+_D0 = Symbol("d0")
+_ROW_GROUP = Symbol("rowGroup")
+PADDED_ROWS = ROW_FRACTALS * FRACTAL_SIZE
+BAND = Symbol("band")
+ROWS_OF_BAND = Symbol("bandRows")
+FRACTALS_OF_BAND = Symbol("bandFractals")
+KEYS_OF_BAND = Symbol("bandKeys")
+
+
+def over_parts(
+    context: Context, extent: Named, step: Named, block: Callable[[Expr, Expr], Statement]
+) -> Statement:
+    """``block(d0, width)`` for every part of a head size; no loop where there is one part."""
+    require = context.inventory.require
+    if int(extent.value) <= int(step.value):
+        require(extent <= step, "one matrix multiply takes a whole head")
+        return block(as_expr(0), extent)
+    require(extent > step, "several matrix multiplies take the parts of a head")
+    width = Symbol("width")
+    divides = int(extent.value) % int(step.value) == 0
+    if divides:
+        require((extent % step) == 0, "the parts of a head are alike")
+    bound = step if divides else minimum(step, extent - _D0)
+    body = seq(Let(symbol=width, value=bound), block(_D0, width))
+    return For(var=_D0, end=extent, step=step, body=body, runs=True)
+
+
+def over_bands(context: Context, body: Statement) -> Statement:
+    """``body`` for each band of the task's rows, ``band`` its first."""
+    size = context.rows_per_band
+    rows = Let(symbol=ROWS_OF_BAND, value=minimum(size, TASK_ROWS - BAND))
+    groups = Let(symbol=FRACTALS_OF_BAND, value=ceil_div(ROWS_OF_BAND, FRACTAL_SIZE))
+    begin: list[Statement] = [rows, groups]
+    if sees_by_band(context):
+        seen = keys_of_rows(context, KEYS, BAND, BAND + ROWS_OF_BAND - 1)
+        begin.append(Let(symbol=KEYS_OF_BAND, value=seen, where=context.keys.where))
+    return For(var=BAND, end=TASK_ROWS, step=size, body=seq(*begin, body), runs=True)
+
+
+def band_keys(context: Context) -> Expr:
+    """Keys of the tile that the running band of rows may see."""
+    return KEYS_OF_BAND if sees_by_band(context) else KEYS
+
+
+def fractals_of(context: Context, depth: Expr) -> Expr:
+    """Fractals side by side that so many columns of a factor take."""
+    return ceil_div(depth, fractal_depth(context.cube_dtype))
+
+
+def left_operand(
+    source: Buffer,
+    target: Buffer,
+    k0: Expr,
+    depth: Expr,
+    place: Expr | int = 0,
+    band: tuple[Expr, Expr] = (Const(0), ROW_FRACTALS),
+    rows: Expr = ROW_FRACTALS,
+) -> For:
+    """``depth`` fractals from column k0 of an Nz matrix in L1 to Zz in L0A, row of fractals by row.
+
+    Nz holds the fractals of a column of the matrix one after the other, Zz those of a row. ``place``:
+    elements of the target before them. ``band``: the first row of fractals and their number, of ``rows``.
+    """
+    begin, count = band
+    first = k0 // fractal_depth(source.dtype) * rows + begin
+    load = LoadFractals(
+        dst=target.region(place + _ROW_GROUP * depth * fractal_elements(target)),
+        src=source.region((first + _ROW_GROUP) * fractal_elements(source)),
+        repeat=depth,
+        src_stride=rows,
+    )
+    return For(var=_ROW_GROUP, end=count, body=seq(load), disjoint=(target,), runs=True)
+
+
+def in_l1(block: Buffer, load: Statement, operands: Statement) -> Statement:
+    """``operands``, the block that they come from in L1 while they last."""
+    where_to = Note(text="to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B")
+    return Alloc(buffers=(block,), body=seq(where_to, load, operands))
+
+
+def true_width(true: Expr, d0: Expr, width: Expr) -> Expr:
+    """Columns that exist in global memory; up to ``width`` they are padded with zeros."""
+    return true if isinstance(d0, Const) else minimum(width, true - d0)
+
+
+def is_first(position: Expr) -> Expr:
+    """Whether a part is the first of a sum."""
+    return Const(True) if isinstance(position, Const) else position == 0
+
+
+def fractal_elements(buffer: Buffer) -> Expr:
+    """Elements of a fractal."""
+    return FRACTAL_SIZE * fractal_depth(buffer.dtype)

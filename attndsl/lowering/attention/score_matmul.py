@@ -1,0 +1,199 @@
+"""The cube's stages of queries and keys: query rows to L1, scores of a key tile to their ring slot."""
+
+from __future__ import annotations
+
+from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
+from attndsl.lowering.attention.continuous import item_has_keys, score_slot
+from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query
+from attndsl.lowering.attention.key_range import sees_by_band, tile_bounds
+from attndsl.lowering.attention.matmul_operands import (
+    BAND,
+    FRACTALS_OF_BAND,
+    KEYS_OF_BAND,
+    PADDED_ROWS,
+    ROWS_OF_BAND,
+    fractals_of,
+    in_l1,
+    is_first,
+    left_operand,
+    over_bands,
+    over_parts,
+    true_width,
+)
+from attndsl.lowering.attention.scale_absorption import load_absorbed_query
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import KEYS, TASK_ROWS
+from attndsl.lowering.emit.workspace_rings import prob_ring, score_ring
+from attndsl.target import Core
+from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.instructions import Fixpipe, LoadFractals, Mmad
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
+from attndsl.tile.statements import Alloc, For, If, Let, Stage, Statement, seq
+
+_N0 = Symbol("n0")
+
+
+def load_query(context: Context) -> Stage:
+    """The rows of the task to L1, once an item."""
+    load = context.rows.load_query(context, cube_buffers(context).query)
+    if context.continuous or context.rows.may_be_empty():
+        load = If(condition=item_has_keys(context), then=seq(load))
+    return Stage(
+        name=context.label("LoadQuery"),
+        part=context.suffix,
+        core=Core.AIC,
+        doc="Query rows of the task from global memory to L1.",
+        body=seq(load),
+        where=context.rows.where,
+    )
+
+
+def score_tile(context: Context) -> Stage:
+    """``scores = query . keys^T`` of one tile, to its ring slot."""
+    where, b = context.keys.where, cube_buffers(context)
+    size, base_n, cols = context.tile_keys, context.base_n, Symbol("cols")
+    target = scores_of(context)
+    place = score_slot(context) * context.rows.rows_per_task(context) * size
+    if bands_of_task(context) > 1:
+        block: Statement = _banded_scores(context, cols, target, place)
+    else:
+        parts = over_parts(
+            context,
+            context.padded_head_size,
+            context.base_k,
+            lambda d0, width: _score_block(context, cols, d0, width),
+        )
+        store = Fixpipe(
+            dst=target.region(place + _N0, TASK_ROWS, padded(cols), size),
+            src=b.product.region(),
+            m=PADDED_ROWS,
+            where=where,
+        )
+        block = Alloc(buffers=(b.product,), body=seq(parts, store))
+    over_keys = For(
+        var=_N0,
+        runs=True,
+        end=KEYS,
+        step=base_n,
+        body=seq(
+            Let(symbol=cols, value=minimum(base_n, KEYS - _N0)),
+            block,
+        ),
+        where=where,
+    )
+    doc = "Scores of one key tile, query times keys transposed, to their ring slot."
+    scores: Statement = over_keys
+    if holds_query(context):
+        scores = Alloc(buffers=(b.left,), body=seq(_left_query(context), over_keys))
+    body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, scores))
+    return Stage(
+        name=context.label("ScoreTile"), part=context.suffix, core=Core.AIC, doc=doc, body=body, where=where
+    )
+
+
+def scores_of(context: Context) -> GlobalTensor:
+    """The ring of score tiles, one slot shorter than the others where the cube waits first."""
+    return score_ring(context, slots=context.prefetch if context.waits_first else None)
+
+
+def await_probabilities(context: Context) -> Stage:
+    """Waits for a tile's probabilities: its scores were read then, and their slot takes new ones."""
+    return Stage(
+        name=context.label("AwaitProbabilities"),
+        part=context.suffix,
+        core=Core.AIC,
+        doc="Waits for the probabilities of a tile: its scores are read, new ones may take their slot.",
+        body=seq(),
+        awaits=(prob_ring(context),),
+        where=context.where,
+    )
+
+
+def with_query(context: Context, body: Statement) -> Statement:
+    """An item's ``body``, the query rows in L1 while it lasts; absorbed ones come with each tile."""
+    if context.keys.quantization is not None:
+        return body
+    return Alloc(buffers=(cube_buffers(context).query,), body=seq(load_query(context), body))
+
+
+def _with_query(context: Context, body: Statement) -> Statement:
+    """A tile's ``body``: vector cores absorb the scale into queries in the loop over tiles, at the first."""
+    if context.keys.quantization is None:
+        return body
+    query = cube_buffers(context).query
+    return Alloc(buffers=(query,), body=seq(load_absorbed_query(context, query, PADDED_ROWS), body))
+
+
+def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Statement:
+    where, b = context.keys.where, cube_buffers(context)
+    load = context.keys.load(context, b.key, _N0, cols, d0, true_width(context.head_dim, d0, width))
+    held = holds_query(context)
+    right = _keys_to_l0b(context, fractals_of(context, width), cols)
+    multiply = Mmad(
+        dst=b.product.region(),
+        a=b.left.region(d0 * PADDED_ROWS if held else 0),
+        b=b.right.region(),
+        m=PADDED_ROWS,
+        n=cols,
+        k=width,
+        initial=is_first(d0),
+        where=where,
+    )
+    operands: Statement = Alloc(buffers=(b.right,), body=seq(right, multiply))
+    if not held:
+        left = left_operand(b.query, b.left, d0, fractals_of(context, width))
+        operands = Alloc(buffers=(b.left,), body=seq(left, operands))
+    return in_l1(b.key, load, operands)
+
+
+def _keys_to_l0b(context: Context, depth: Expr, cols: Expr) -> LoadFractals:
+    """A block of ``cols`` keys, ``depth`` fractals deep: Nz in L1 is Zn of the transposed keys."""
+    b = cube_buffers(context)
+    return LoadFractals(
+        dst=b.right.region(),
+        src=b.key.region(),
+        repeat=depth * ceil_div(cols, FRACTAL_SIZE),
+        src_stride=Const(1),
+        where=context.keys.where,
+    )
+
+
+def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Expr) -> Statement:
+    """Scores of a key block for each band of rows, the keys in L0B for all of them."""
+    where, b, size = context.keys.where, cube_buffers(context), context.tile_keys
+    width, head_size = context.head_dim, context.padded_head_size
+    depth = fractals_of(context, head_size)
+    right = _keys_to_l0b(context, depth, cols)
+    multiply = Mmad(
+        dst=b.product.region(),
+        a=b.left.region(),
+        b=b.right.region(),
+        m=FRACTALS_OF_BAND * FRACTAL_SIZE,
+        n=cols,
+        k=head_size,
+        initial=Const(True),
+        where=where,
+    )
+    store = Fixpipe(
+        dst=target.region(place + BAND * size + _N0, ROWS_OF_BAND, padded(cols), size),
+        src=b.product.region(),
+        m=FRACTALS_OF_BAND * FRACTAL_SIZE,
+        where=where,
+    )
+    left = left_operand(b.query, b.left, as_expr(0), depth, band=(BAND // FRACTAL_SIZE, FRACTALS_OF_BAND))
+    product = Alloc(buffers=(b.product,), body=seq(multiply, store))
+    one: Statement = Alloc(buffers=(b.left,), body=seq(left, product))
+    if sees_by_band(context):
+        one = If(condition=_N0 < KEYS_OF_BAND, then=seq(one))
+    load = context.keys.load(context, b.key, _N0, cols, as_expr(0), width)
+    return in_l1(b.key, load, Alloc(buffers=(b.right,), body=seq(right, over_bands(context, one))))
+
+
+def _left_query(context: Context) -> Statement:
+    """The query rows to L0A, a part of the head size after the other."""
+    b = cube_buffers(context)
+
+    def part(d0: Expr, width: Expr) -> Statement:
+        return left_operand(b.query, b.left, d0, fractals_of(context, width), d0 * PADDED_ROWS)
+
+    return over_parts(context, context.padded_head_size, context.base_k, part)

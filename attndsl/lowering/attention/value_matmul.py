@@ -1,0 +1,283 @@
+"""The cube's stage of values: probabilities times the values of a tile, to the slot of the weighted sums."""
+
+from __future__ import annotations
+
+from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
+from attndsl.lowering.attention.continuous import first_time
+from attndsl.lowering.attention.cube_buffers import (
+    bands_of_task,
+    cube_buffers,
+    keys_of_piece,
+    loads_wide_values,
+)
+from attndsl.lowering.attention.key_range import tile_bounds
+from attndsl.lowering.attention.matmul_operands import (
+    BAND,
+    FRACTALS_OF_BAND,
+    PADDED_ROWS,
+    ROWS_OF_BAND,
+    band_keys,
+    fractal_elements,
+    fractals_of,
+    in_l1,
+    is_first,
+    left_operand,
+    over_bands,
+    over_parts,
+    true_width,
+)
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import KEYS, SLOT, TASK_ROWS
+from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring
+from attndsl.lowering.keys.key_source import KeySource
+from attndsl.target import Core
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
+from attndsl.tile.statements import Alloc, For, Let, Seq, Stage, Statement, seq
+
+_D1 = Symbol("d1")
+_K0 = Symbol("k0")
+_K1 = Symbol("k1")
+_DEPTH_FRACTALS = Symbol("depthFractals")
+_COLUMN_FRACTALS = Symbol("columnFractals")
+_DEPTH_GROUP = Symbol("depthGroup")
+
+
+def weighted_tile(context: Context) -> Stage:
+    """``partial = probabilities . values`` of one tile, to its ring slot."""
+    where, b = context.values.where, cube_buffers(context)
+    size = context.tile_keys
+    place = SLOT * context.rows.rows_per_task(context) * size
+    load = LoadNz(
+        dst=b.prob.region(),
+        src=prob_ring(context).region(place, TASK_ROWS, KEYS, size),
+        padded_rows=PADDED_ROWS,
+        where=where,
+    )
+    part, step = _weighted_columns if bands_of_task(context) == 1 else _banded_columns, context.value_n
+    if loads_wide_values(context):
+        part, step = _wide_columns, context.value_width
+    columns = over_parts(
+        context,
+        context.padded_value_size,
+        step,
+        lambda d0, width: part(context, d0, width),
+    )
+    if bands_of_task(context) == 1:
+        if _holds_probabilities(context):
+            context.inventory.require(size <= context.base_k, "one matrix multiply takes all keys of a tile")
+            left = left_operand(b.prob, b.left, as_expr(0), fractals_of(context, KEYS))
+            columns = Alloc(buffers=(b.left,), body=seq(left, columns))
+        columns = Alloc(buffers=(b.prob,), body=seq(load, columns))
+    body = seq(*tile_bounds(context), *context.values.locate(context), first_time(context, columns))
+    doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
+    return Stage(
+        name=context.label("WeightedTile"),
+        part=context.suffix,
+        core=Core.AIC,
+        doc=doc,
+        body=body,
+        where=where,
+    )
+
+
+def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
+    where, b, depth = context.values.where, cube_buffers(context), Symbol("depth")
+    padded_size = context.padded_value_size
+    over_keys = For(
+        var=_K0,
+        runs=True,
+        end=KEYS,
+        step=context.base_k,
+        body=seq(
+            Let(symbol=depth, value=minimum(context.base_k, KEYS - _K0)),
+            _weighted_block(context, depth, d0, width),
+        ),
+        where=where,
+    )
+    place = SLOT * context.rows.rows_per_task(context) * padded_size
+    out = Fixpipe(
+        dst=out_ring(context).region(place + d0, TASK_ROWS, width, padded_size),
+        src=b.product.region(),
+        m=PADDED_ROWS,
+        where=where,
+    )
+    return Alloc(buffers=(b.product,), body=seq(over_keys, out))
+
+
+def _wide_columns(context: Context, d0: Expr, width: Expr) -> Statement:
+    """Weighted sums of columns of a tile that L1 takes at a time, the columns of a multiply after another."""
+    values, b, cols = context.values, cube_buffers(context), Symbol("cols")
+    context.inventory.require(context.value_width > context.value_n, "a copy brings columns of several sums")
+    padded_size = context.padded_value_size
+    over_keys = For(
+        var=_K0,
+        runs=True,
+        end=KEYS,
+        step=context.base_k,
+        body=_wide_block(context, cols),
+        where=values.where,
+    )
+    place = SLOT * context.rows.rows_per_task(context) * padded_size
+    out = Fixpipe(
+        dst=out_ring(context).region(place + d0 + _D1, TASK_ROWS, cols, padded_size),
+        src=b.product.region(),
+        m=PADDED_ROWS,
+        where=values.where,
+    )
+    over_columns = For(
+        var=_D1,
+        runs=True,
+        end=width,
+        step=context.value_n,
+        body=seq(
+            Let(symbol=cols, value=minimum(context.value_n, width - _D1)),
+            Alloc(buffers=(b.product,), body=seq(over_keys, out)),
+        ),
+    )
+    tile = values.load(context, b.value, as_expr(0), KEYS, d0, true_width(context.value_dim, d0, width))
+    return in_l1(b.value, tile, over_columns)
+
+
+def _wide_block(context: Context, width: Expr) -> Seq:
+    """One matrix multiply: probabilities from key k0 on, values of the same keys from column d1 on."""
+    values, b, depth = context.values, cube_buffers(context), Symbol("depth")
+    image = fractals_of(context, values.image_rows(b.value, KEYS))
+    multiply = Mmad(
+        dst=b.product.region(),
+        a=b.left.region(),
+        b=b.right.region(),
+        m=PADDED_ROWS,
+        n=width,
+        k=depth,
+        initial=is_first(_K0),
+        where=values.where,
+    )
+    operands: Statement = Alloc(
+        buffers=(b.right,), body=seq(_transposed(b.value, b.right, values, _K0, image, _D1), multiply)
+    )
+    if not _holds_probabilities(context):
+        left = left_operand(b.prob, b.left, _K0, _DEPTH_FRACTALS)
+        operands = Alloc(buffers=(b.left,), body=seq(left, operands))
+    return seq(
+        Let(symbol=depth, value=minimum(context.base_k, KEYS - _K0)),
+        Let(symbol=_DEPTH_FRACTALS, value=fractals_of(context, depth)),
+        Let(symbol=_COLUMN_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
+        operands,
+    )
+
+
+def _holds_probabilities(context: Context) -> bool:
+    """Whether one matrix multiply takes all keys of a tile, so that L0A holds them for all columns."""
+    return loads_wide_values(context) and context.schedule.tile_k <= context.schedule.base_k
+
+
+def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
+    """Weighted sums of a tile for each band of rows, the values of the tile in L1 for all of them."""
+    values, b, size = context.values, cube_buffers(context), context.tile_keys
+    piece, cols, padded_size = keys_of_piece(context), Symbol("pieceKeys"), context.padded_value_size
+    slot = SLOT * context.rows.rows_per_task(context)
+    load = LoadNz(
+        dst=b.prob.region(),
+        src=prob_ring(context).region((slot + BAND) * size + _K1, ROWS_OF_BAND, cols, size),
+        padded_rows=FRACTALS_OF_BAND * FRACTAL_SIZE,
+        where=values.where,
+    )
+    over_piece = For(
+        var=_K0, runs=True, end=cols, step=context.base_k, body=_banded_block(context, cols, width)
+    )
+    over_keys = For(
+        var=_K1,
+        runs=True,
+        end=band_keys(context),
+        step=piece,
+        body=seq(
+            Let(symbol=cols, value=minimum(piece, band_keys(context) - _K1)),
+            Alloc(buffers=(b.prob,), body=seq(load, over_piece)),
+        ),
+        where=values.where,
+    )
+    store = Fixpipe(
+        dst=out_ring(context).region((slot + BAND) * padded_size + d0, ROWS_OF_BAND, width, padded_size),
+        src=b.product.region(),
+        m=FRACTALS_OF_BAND * FRACTAL_SIZE,
+        where=values.where,
+    )
+    bands = over_bands(context, Alloc(buffers=(b.product,), body=seq(over_keys, store)))
+    tile = values.load(context, b.value, as_expr(0), KEYS, d0, true_width(context.value_dim, d0, width))
+    return in_l1(b.value, tile, bands)
+
+
+def _banded_block(context: Context, keys: Expr, width: Expr) -> Seq:
+    """One matrix multiply of a band: probabilities from key k0 of their piece on, values of the same keys."""
+    values, b, depth = context.values, cube_buffers(context), Symbol("depth")
+    image = fractals_of(context, values.image_rows(b.value, KEYS))
+    band = Const(0), FRACTALS_OF_BAND
+    left = left_operand(b.prob, b.left, _K0, _DEPTH_FRACTALS, band=band, rows=FRACTALS_OF_BAND)
+    multiply = Mmad(
+        dst=b.product.region(),
+        a=b.left.region(),
+        b=b.right.region(),
+        m=FRACTALS_OF_BAND * FRACTAL_SIZE,
+        n=width,
+        k=depth,
+        initial=(_K1 + _K0) == 0,
+        where=values.where,
+    )
+    right = seq(_transposed(b.value, b.right, values, _K1 + _K0, image), multiply)
+    return seq(
+        Let(symbol=depth, value=minimum(context.base_k, keys - _K0)),
+        Let(symbol=_DEPTH_FRACTALS, value=fractals_of(context, depth)),
+        Let(symbol=_COLUMN_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
+        Alloc(buffers=(b.left,), body=seq(left, Alloc(buffers=(b.right,), body=right))),
+    )
+
+
+def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Statement:
+    values, b = context.values, cube_buffers(context)
+    load = values.load(context, b.value, _K0, depth, d0, true_width(context.value_dim, d0, width))
+    multiply = Mmad(
+        dst=b.product.region(),
+        a=b.left.region(),
+        b=b.right.region(),
+        m=PADDED_ROWS,
+        n=width,
+        k=depth,
+        initial=is_first(_K0),
+        where=values.where,
+    )
+    operands = seq(
+        Let(symbol=_DEPTH_FRACTALS, value=fractals_of(context, depth)),
+        Let(symbol=_COLUMN_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
+        left_operand(b.prob, b.left, _K0, _DEPTH_FRACTALS),
+        Alloc(buffers=(b.right,), body=seq(_transposed(b.value, b.right, values), multiply)),
+    )
+    return in_l1(b.value, load, Alloc(buffers=(b.left,), body=operands))
+
+
+def _transposed(
+    source: Buffer,
+    target: Buffer,
+    values: KeySource,
+    k0: Expr | int = 0,
+    image: Expr = _DEPTH_FRACTALS,
+    column: Expr | int = 0,
+) -> For:
+    """A block of values, Nz in L1, as Zn right operand: every square transposed.
+
+    A square of 16-bit data is a fractal, one of int8 two, of 16 rows each. The block begins at row ``k0`` and
+    ``column`` of an image of ``image`` squares in a column.
+    """
+    depth = fractal_depth(source.dtype)
+    first = column // depth * image + k0 // depth
+    squares = _COLUMN_FRACTALS if depth.same(FRACTAL_SIZE) else _COLUMN_FRACTALS * FRACTAL_SIZE // depth
+    load = LoadFractals(
+        dst=target.region(_DEPTH_GROUP * _COLUMN_FRACTALS * fractal_elements(target)),
+        src=source.region((first + _DEPTH_GROUP) * (depth * depth)),
+        repeat=squares,
+        src_stride=image,
+        transpose=True,
+        where=values.where,
+    )
+    return For(var=_DEPTH_GROUP, runs=True, end=_DEPTH_FRACTALS, body=seq(load), disjoint=(target,))
