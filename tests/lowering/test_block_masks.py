@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.compiler.prepare_launch import prepare
 from attndsl.lowering.errors import NotLowered
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
-from attndsl.tile.instructions import Instruction, LoadNz
-from attndsl.tile.statements import For
-from attndsl.tile_interpreter.core_state import CoreState
-from attndsl.tile_interpreter.run import interpret
+from tests.support.key_loads import key_loads
 from tests.support.small_specs import DECODE_RESULT, assert_computes, decode_call, decode_spec, halves
 
 SPEC = """
@@ -75,29 +71,6 @@ BODY = (
     DECODE_RESULT,
 )
 DECLARED = 'Y, = op.dims("Y")\nx = op.input("x", "B Y", dtype="bool", indexed=True)'
-
-
-class _Loads:
-    """Counts the key blocks that cores load."""
-
-    count = 0
-
-    def run(self, item: Instruction, core: CoreState) -> None:
-        if isinstance(item, LoadNz) and item.dst.buffer.name == "keyL1":
-            type(self).count += 1
-        item.run(core)
-
-    def begin(self, loop: For) -> None: ...
-
-    def end_iteration(self) -> None: ...
-
-    def end(self) -> None: ...
-
-
-def key_loads(op: Operator, arguments: dict[str, Any]) -> int:
-    _Loads.count = 0
-    interpret(prepare(op.bind(**arguments)), watcher=_Loads)
-    return _Loads.count
 
 
 @pytest.mark.parametrize("splits", [1, 2])

@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.compiler.prepare_launch import prepare
 from attndsl.lowering.errors import NotLowered
 from attndsl.spec.errors import GraphError
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
-from attndsl.tile.instructions import Instruction, LoadNz
-from attndsl.tile.statements import For
-from attndsl.tile_interpreter.core_state import CoreState
-from attndsl.tile_interpreter.run import interpret
+from tests.support.key_loads import key_loads
 from tests.support.small_specs import assert_computes, halves
 
 PROMPTS = """
@@ -106,31 +102,12 @@ def test_the_reference_selects_by_hand(tmp_path: Path) -> None:
         np.testing.assert_allclose(found[b, n, i].astype(float), want, rtol=0, atol=1e-3)
 
 
-class _Loads:
-    """Counts the key blocks that cores load."""
-
-    count = 0
-
-    def run(self, item: Instruction, core: CoreState) -> None:
-        if isinstance(item, LoadNz) and item.dst.buffer.name == "keyL1":
-            type(self).count += 1
-        item.run(core)
-
-    def begin(self, loop: For) -> None: ...
-
-    def end_iteration(self) -> None: ...
-
-    def end(self) -> None: ...
-
-
 def test_loads_are_in_proportion_to_the_lists(tmp_path: Path) -> None:
     """Whatever the number of keys; a block that a list names twice is loaded once."""
     op, made = operator(tmp_path, EACH, "64"), call(EACH)
     made["lists"][...] = -1
     made["lists"][0, :, 0, :3] = [4, 1, 4]
-    _Loads.count = 0
-    interpret(prepare(op.bind(**made)), watcher=_Loads)
-    assert _Loads.count == 2 * SIZES["S"]
+    assert key_loads(op, made) == 2 * SIZES["S"]
 
 
 REFUSED = {

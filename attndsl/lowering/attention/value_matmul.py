@@ -83,22 +83,24 @@ def weighted_tile(context: Context) -> Stage:
 
 
 def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
-    where, b, depth = context.values.where, cube_buffers(context), Symbol("depth")
-    padded_size = context.padded_value_size
-    over_keys = For(
-        var=_K0,
-        runs=True,
-        end=KEYS,
-        step=context.base_k,
-        body=seq(
-            Let(symbol=depth, value=minimum(context.base_k, KEYS - _K0)),
-            _weighted_block(context, depth, d0, width),
-        ),
-        where=where,
+    depth = Symbol("depth")
+    block = seq(
+        Let(symbol=depth, value=minimum(context.base_k, KEYS - _K0)),
+        _weighted_block(context, depth, d0, width),
     )
-    place = SLOT * context.rows.rows_per_task(context) * padded_size
+    return _sums(context, d0, width, block)
+
+
+def _sums(context: Context, column: Expr, width: Expr, block: Seq) -> Alloc:
+    """``width`` columns of the weighted sums, from ``column`` on, to their ring slot.
+
+    ``block``: the multiply of the keys from k0 on.
+    """
+    where, b, size = context.values.where, cube_buffers(context), context.padded_value_size
+    over_keys = For(var=_K0, runs=True, end=KEYS, step=context.base_k, body=block, where=where)
+    place = SLOT * context.rows.rows_per_task(context) * size
     out = Fixpipe(
-        dst=out_ring(context).region(place + d0, TASK_ROWS, width, padded_size),
+        dst=out_ring(context).region(place + column, TASK_ROWS, width, size),
         src=b.product.region(),
         m=PADDED_ROWS,
         where=where,
@@ -106,26 +108,25 @@ def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     return Alloc(buffers=(b.product,), body=seq(over_keys, out))
 
 
+def _multiply(context: Context, width: Expr, depth: Expr, initial: Expr, rows: Expr = PADDED_ROWS) -> Mmad:
+    """Probabilities in L0A times ``width`` columns of ``depth`` values in L0B."""
+    b = cube_buffers(context)
+    return Mmad(
+        dst=b.product.region(),
+        a=b.left.region(),
+        b=b.right.region(),
+        m=rows,
+        n=width,
+        k=depth,
+        initial=initial,
+        where=context.values.where,
+    )
+
+
 def _wide_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     """Weighted sums of columns of a tile that L1 takes at a time, the columns of a multiply after another."""
     values, b, cols = context.values, cube_buffers(context), Symbol("cols")
     context.inventory.require(context.value_width > context.value_n, "a copy brings columns of several sums")
-    padded_size = context.padded_value_size
-    over_keys = For(
-        var=_K0,
-        runs=True,
-        end=KEYS,
-        step=context.base_k,
-        body=_wide_block(context, cols),
-        where=values.where,
-    )
-    place = SLOT * context.rows.rows_per_task(context) * padded_size
-    out = Fixpipe(
-        dst=out_ring(context).region(place + d0 + _D1, TASK_ROWS, cols, padded_size),
-        src=b.product.region(),
-        m=PADDED_ROWS,
-        where=values.where,
-    )
     over_columns = For(
         var=_D1,
         runs=True,
@@ -133,7 +134,7 @@ def _wide_columns(context: Context, d0: Expr, width: Expr) -> Statement:
         step=context.value_n,
         body=seq(
             Let(symbol=cols, value=minimum(context.value_n, width - _D1)),
-            Alloc(buffers=(b.product,), body=seq(over_keys, out)),
+            _sums(context, d0 + _D1, cols, _wide_block(context, cols)),
         ),
     )
     tile = values.load(context, b.value, as_expr(0), KEYS, d0, true_width(context.value_dim, d0, width))
@@ -144,16 +145,7 @@ def _wide_block(context: Context, width: Expr) -> Seq:
     """One matrix multiply: probabilities from key k0 on, values of the same keys from column d1 on."""
     values, b, depth = context.values, cube_buffers(context), Symbol("depth")
     image = fractals_of(context, values.image_rows(b.value, KEYS))
-    multiply = Mmad(
-        dst=b.product.region(),
-        a=b.left.region(),
-        b=b.right.region(),
-        m=PADDED_ROWS,
-        n=width,
-        k=depth,
-        initial=is_first(_K0),
-        where=values.where,
-    )
+    multiply = _multiply(context, width, depth, is_first(_K0))
     operands: Statement = Alloc(
         buffers=(b.right,), body=seq(_transposed(b.value, b.right, values, _K0, image, _D1), multiply)
     )
@@ -215,16 +207,7 @@ def _banded_block(context: Context, keys: Expr, width: Expr) -> Seq:
     image = fractals_of(context, values.image_rows(b.value, KEYS))
     band = Const(0), FRACTALS_OF_BAND
     left = left_operand(b.prob, b.left, _K0, _DEPTH_FRACTALS, band=band, rows=FRACTALS_OF_BAND)
-    multiply = Mmad(
-        dst=b.product.region(),
-        a=b.left.region(),
-        b=b.right.region(),
-        m=FRACTALS_OF_BAND * FRACTAL_SIZE,
-        n=width,
-        k=depth,
-        initial=(_K1 + _K0) == 0,
-        where=values.where,
-    )
+    multiply = _multiply(context, width, depth, (_K1 + _K0) == 0, FRACTALS_OF_BAND * FRACTAL_SIZE)
     right = seq(_transposed(b.value, b.right, values, _K1 + _K0, image), multiply)
     return seq(
         Let(symbol=depth, value=minimum(context.base_k, keys - _K0)),
@@ -237,16 +220,7 @@ def _banded_block(context: Context, keys: Expr, width: Expr) -> Seq:
 def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Statement:
     values, b = context.values, cube_buffers(context)
     load = values.load(context, b.value, _K0, depth, d0, true_width(context.value_dim, d0, width))
-    multiply = Mmad(
-        dst=b.product.region(),
-        a=b.left.region(),
-        b=b.right.region(),
-        m=PADDED_ROWS,
-        n=width,
-        k=depth,
-        initial=is_first(_K0),
-        where=values.where,
-    )
+    multiply = _multiply(context, width, depth, is_first(_K0))
     operands = seq(
         Let(symbol=_DEPTH_FRACTALS, value=fractals_of(context, depth)),
         Let(symbol=_COLUMN_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
