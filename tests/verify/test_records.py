@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -253,3 +256,22 @@ def test_every_source_belongs_to_a_part_or_decides_nothing():
     assert all((root / name).is_file() for name in record_keys._WORDS_ALONE)
     needed = {"reference/run.py", "verify/judge/compare.py", "tile_interpreter/run.py", "campaign/judging.py"}
     assert needed <= told and any(re.fullmatch(r"emulator/include/.*\.h", name) for name in told)
+
+
+def test_digests_are_those_of_every_process() -> None:
+    """Sets of names print in another order under these two hash seeds."""
+    script = (
+        "from attndsl.api import ops; from attndsl.campaign.record_keys import part_digests;"
+        "print(part_digests(ops.incre_flash_attention, 'reference'))"
+    )
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "13")
+    )
+    assert first == second and "contract" in first
