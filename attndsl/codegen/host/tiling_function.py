@@ -76,7 +76,7 @@ class _Decision:
 
 def can_merge(tilings: Sequence[Tiling]) -> bool:
     """Whether an order of fields suits all kernels: then it suits each part of them, too."""
-    return nx.is_directed_acyclic_graph(_uses(variants_of(tilings)))
+    return bool(nx.is_directed_acyclic_graph(_uses(variants_of(tilings))))
 
 
 def merged(tilings: Sequence[Tiling]) -> MergedFunction | None:
@@ -227,9 +227,7 @@ def _uses(variants: Mapping[str, Sequence[Group]]) -> nx.DiGraph[str]:
     return graph
 
 
-def _order(
-    uses: nx.DiGraph[str], fields: Sequence[str], decisions: Mapping[str, _Decision]
-) -> Iterator[str]:
+def _order(uses: nx.DiGraph[str], fields: Sequence[str], decisions: Mapping[str, _Decision]) -> Iterator[str]:
     """The fields, each after those that it uses, else as they come first; those that are decided alike
     together, after what is not decided at all."""
     graph, place = nx.DiGraph(uses.subgraph(fields)), {name: i for i, name in enumerate(uses)}
