@@ -171,7 +171,7 @@ class Value(TakesScalars):
         name = f"'{self.node.name}'" if isinstance(self.node, Input) else "a value of the computation"
         raise SpecError(
             f"{name} is neither true nor false while the spec is read; x.given tells whether a call passes "
-            "an input x, s.where(visible) acts on each score, x is not None asks whether Python has it at all",
+            "an input x, s.where(visible) acts on each score, x is not None asks whether Python has it",
             author_line(),
         )
 
