@@ -22,7 +22,7 @@ MANY_ROWS = 2 * BAND_ROWS
 """Rows of a task of prompts: more are left to who states them, as they take the unified buffer."""
 LONG_ROW = 512
 """Channels of a row of values, of which the unified buffer holds few copies."""
-OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 32}
+OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 16}
 """Defaults where blocks of keys are selected: items are short, and results a good part of them."""
 OF_LATENT_ROWS: Mapping[str, int | str] = {"tile_k": 128, "value_width": 256, "score_slots": "ring"}
 """Defaults of long rows of values that are channels of the keys, so that L2 has them.
