@@ -19,7 +19,11 @@ from attndsl.cli.command_options import (
     set_option,
 )
 
-_TOLD = {"ineffective": "without effect in their cases", "stale": "stale"}
+_TOLD = {
+    "immaterial": "can change no result",
+    "ineffective": "without effect in their cases",
+    "stale": "stale",
+}
 """States besides "checked" that the list counts."""
 STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source", "tiling")
 
@@ -51,7 +55,7 @@ def list_operators(as_json: bool) -> None:
 
 def _rows() -> list[dict[str, Any]]:
     """Each shipped operator with the state of its features on each backend."""
-    from attndsl.campaign.records import features_by_backend
+    from attndsl.campaign.records import features_by_backend, read
 
     return [
         {
@@ -61,6 +65,7 @@ def _rows() -> list[dict[str, Any]]:
             "target": operator.device.name,
             "dtypes": list(operator.tensors[0].dtypes),
             "features": features_by_backend(operator),
+            "immaterial": dict(record.immaterial) if (record := read(operator.name)) else {},
         }
         for operator in operators(())
     ]
