@@ -116,5 +116,5 @@ def _is_another(own: Array, found: Array, bound: float) -> bool:
         return True
     a, b = (each.reshape(-1).astype(np.float64) for each in (own, found))
     with np.errstate(all="ignore"):
-        close = np.abs(a - b) <= bound * np.maximum(1.0, np.abs(a))
+        close = np.isfinite(a) & (np.abs(a - b) <= bound * np.maximum(1.0, np.abs(a)))
     return not bool((close | (np.isnan(a) & np.isnan(b)) | (a == b)).all())
