@@ -38,14 +38,16 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.cases.features import named, possible_features
+from attndsl.verify.cases.immaterial import why_immaterial
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import WORKLOAD
 
 FOLDER = Path(__file__).parent / "recorded"
 CHECKED, INEFFECTIVE, FAILED, STALE = "checked", "ineffective", "failed", "stale"
-UNCHECKED = "unchecked"
+IMMATERIAL, UNCHECKED = "immaterial", "unchecked"
 """States of a feature on a backend: cases that have it passed; they did, and it matters in none of them; one
-of them missed; the record is of other code; no case that has it was run to the end."""
+of them missed; the record is of other code; cases passed, and the feature can matter in none; no case that
+has it was run to the end."""
 
 _BACKENDS = ("reference", "tile", "emulator")
 _PRESENTING = frozenset({"__init__", "__main__", "cli", "diagnosis", "mutate", "ops", "packing", "tuning"})
@@ -62,12 +64,13 @@ class Record:
 
     ``backends``: for each the digests of what decides it, the cases, how often each feature passed and
     missed, and in how many of the cases that passed it matters; ``impossible``: features that no legal call
-    was found for.
+    was found for; ``immaterial``: features that can matter in no legal call, with the reason.
     """
 
     operator: str
     backends: Mapping[str, Mapping[str, Any]]
     impossible: tuple[str, ...]
+    immaterial: Mapping[str, str] = field(default_factory=dict)
     _differing: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def is_of_other_sources(self, backend: str) -> bool:
@@ -98,7 +101,7 @@ class Record:
         return differing_programs(load(self.operator), programs, most) if programs else ("none recorded",)
 
     def state(self, feature: str, backend: str) -> str:
-        """CHECKED, INEFFECTIVE, FAILED, STALE or UNCHECKED."""
+        """CHECKED, INEFFECTIVE, IMMATERIAL, FAILED, STALE or UNCHECKED."""
         found = self.backends.get(backend)
         counts = {} if found is None else found["features"].get(feature, {})
         if found is None or not counts.get(PASS, 0) + counts.get(MISS, 0):
@@ -107,7 +110,9 @@ class Record:
             return STALE
         if counts.get(MISS):
             return FAILED
-        return INEFFECTIVE if found["effective"].get(feature) == 0 else CHECKED
+        if found["effective"].get(feature) != 0:
+            return CHECKED
+        return IMMATERIAL if feature in self.immaterial else INEFFECTIVE
 
 
 @functools.cache
@@ -160,7 +165,7 @@ def read(operator: str, folder: Path = FOLDER) -> Record | None:
     if not path.is_file():
         return None
     data = json.loads(path.read_text(encoding="utf-8"))
-    return Record(operator, data["backends"], tuple(data["impossible"]))
+    return Record(operator, data["backends"], tuple(data["impossible"]), data.get("immaterial", {}))
 
 
 def write(operator: Operator, found: Verification, cases: Iterable[Case], folder: Path = FOLDER) -> Path:
@@ -184,6 +189,7 @@ def write(operator: Operator, found: Verification, cases: Iterable[Case], folder
     data = {
         "operator": operator.name,
         "impossible": list(impossible_features(operator, found.features_covered())),
+        "immaterial": dict(immaterial_features(operator, found.features_effective())),
         "backends": dict(sorted(backends.items())),
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -235,6 +241,15 @@ def impossible_features(operator: Operator, seen: Iterable[str]) -> Iterator[str
             name = named(operator.name, space.operator.name, feature)
             if name not in known and solve(space, rng, {**pins, WORKLOAD: "any"}, walks=10) is None:
                 yield name
+
+
+def immaterial_features(operator: Operator, effective: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """The features that matter in no case because they can matter in none, with the reason."""
+    for space in spaces(operator):
+        for feature in possible_features(space):
+            name = named(operator.name, space.operator.name, feature)
+            if effective.get(name) == 0 and (why := why_immaterial(space, feature)) is not None:
+                yield name, why
 
 
 def features_by_backend(operator: Operator, folder: Path = FOLDER) -> dict[str, dict[str, str]]:

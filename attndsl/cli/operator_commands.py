@@ -19,7 +19,11 @@ from attndsl.cli.command_options import (
     set_option,
 )
 
-_TOLD = {"ineffective": "without effect in their cases", "stale": "stale"}
+_TOLD = {
+    "immaterial": "can change no result",
+    "ineffective": "without effect in their cases",
+    "stale": "stale",
+}
 """States besides "checked" that the list counts."""
 STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source", "tiling")
 
@@ -54,7 +58,7 @@ def list_operators(as_json: bool) -> None:
 
 def _rows() -> list[dict[str, Any]]:
     """Each shipped operator with the state of its features on each backend."""
-    from attndsl.campaign.records import features_by_backend, sources_changed
+    from attndsl.campaign.records import features_by_backend, read, sources_changed
 
     return [
         {
@@ -65,6 +69,7 @@ def _rows() -> list[dict[str, Any]]:
             "dtypes": list(operator.tensors[0].dtypes),
             "features": features_by_backend(operator),
             "sources_changed": list(sources_changed(operator)),
+            "immaterial": dict(record.immaterial) if (record := read(operator.name)) else {},
         }
         for operator in operators(())
     ]

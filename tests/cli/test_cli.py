@@ -327,3 +327,36 @@ def test_verify_runs_a_project_that_was_edited(tmp_path: Path, attndsl: Command)
 def test_what_speaks_of_one_program_takes_one_dtype(command: str, attndsl: Command) -> None:
     done = attndsl(command, "incre_flash_attention", "--dtype", "float16", "--dtype", "bfloat16")
     assert done.returncode == 2 and "one io dtype here, got float16 and bfloat16" in done.stderr
+
+
+IMPOSSIBLE = """
+from attndsl.spec import attend, Operator
+op = Operator("impossible")
+B, N, T, D = op.dims("B N T D")
+op.axes(B=B, N=N, K=N, Q=1, T=T, D=D, E=D)
+q = op.input("query", "B N 1 D", dtype="float16", axes="B N Q D")
+k = op.input("key", "B N T D", dtype=q, axes="B K T D")
+v = op.input("value", "B N T D", dtype=q, axes="B K T E")
+op.require({first}, "one rule")
+op.require({second}, "another rule")
+op.output("out", attend.softmax(attend.scores(q, attend.rows(k))) @ attend.rows(v), like=q)
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "second", "said"),
+    [
+        ("show", "N % 2 == 1", "N % 2 == 0", "no value of 'N'"),
+        ("show", "D > 5000", "D < 10", "no value of 'D'"),
+        ("verify", "N + D > 5000", "N + D < 10", "no legal case of impossible was found"),
+    ],
+)
+def test_a_spec_whose_rules_exclude_each_other_is_wrong(command, first, second, said, tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(IMPOSSIBLE.format(first=first, second=second))
+    done = attndsl(command, "mine.py", "--json", cwd=tmp_path)
+    assert done.returncode == 2 and said in json.loads(done.stdout)["error"], done.stderr
+
+
+def test_a_spec_whose_rules_leave_a_size_is_shown(tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(IMPOSSIBLE.format(first="N % 2 == 1", second="D > 16"))
+    assert attndsl("show", "mine.py", "--stage", "contract", cwd=tmp_path).returncode == 0

@@ -14,12 +14,13 @@ import attndsl
 from attndsl.api import ops
 from attndsl.base.package_files import specs_dir
 from attndsl.campaign import judging, record_keys, records, verify
-from attndsl.campaign.records import CHECKED, FAILED, INEFFECTIVE, STALE, UNCHECKED, Record
+from attndsl.campaign.records import CHECKED, FAILED, IMMATERIAL, INEFFECTIVE, STALE, UNCHECKED, Record
 from attndsl.campaign.source_meaning import cxx_meaning, python_meaning
 from attndsl.compiler.prepare_launch import compiled_for
 from attndsl.expr import Const
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load, shipped_names
+from attndsl.verify.cases.immaterial import ONLY_VALUE
 from tests.support.disguise import posing_as
 
 NAME = "relay_attention"
@@ -40,10 +41,12 @@ def test_features_of_cases_that_passed_are_checked_and_others_are_not(recorded):
     found, folder = recorded
     states = records.features_by_backend(ops.relay_attention, folder)
     seen = set(found.features_covered())
-    passed = (CHECKED, INEFFECTIVE)
+    passed = (CHECKED, INEFFECTIVE, IMMATERIAL)
     assert {name for name, each in states.items() if each["reference"] in passed} == seen
     assert {each["emulator"] for each in states.values()} == {UNCHECKED}
     assert "maskType=NORM" not in states  # no legal call has it
+    assert states["maskType=UNDEFINED"]["reference"] == IMMATERIAL
+    assert records.read(NAME, folder).immaterial == {"maskType=UNDEFINED": ONLY_VALUE}
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,8 @@ def test_a_feature_that_matters_in_no_case_is_told(effective, misses, state):
     backend = {"features": {"mask": {"pass": 3, "miss": misses}}, "effective": effective}
     backend["digest"] = records.digest(NAME, "tile")
     assert Record(NAME, {"tile": backend}, ()).state("mask", "tile") == state
+    told = Record(NAME, {"tile": backend}, (), {"mask": "a reason"}).state("mask", "tile")
+    assert told == (IMMATERIAL if state == INEFFECTIVE else state)
 
 
 @pytest.mark.parametrize("part", record_keys.PARTS["reference"])
