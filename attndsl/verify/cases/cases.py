@@ -20,13 +20,15 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.base.errors import UserError
 from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, given, kind_of
 from attndsl.spec.binding.call import Call
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.cases.case import Case, head_variable, kernel_key, kernel_variables
+from attndsl.verify.cases.case import Case, drawn_outline, head_variable, kernel_key, kernel_variables
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
+from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
@@ -40,10 +42,12 @@ _ATTEMPTS = 15
 _PINNED = 5
 """Attempts with the work that it is the case's turn to have."""
 _PAIR_TRIES = 2
-_LOOKED_AT = 12
+_LOOKED_AT = 24
 """Cases of a mode with a feature in which it is looked for whether it matters: some never do."""
-_ASKED = 2
-"""Cases that are made for one feature at most."""
+_ASKED = 3
+"""Cases that are made in vain for one feature at most."""
+_DRAWN = 6
+"""Calls that are drawn for a feature at a time, until what they compute depends on it."""
 _OVERDUE = 16
 """Cases of a mode after which a feature that mattered in none of them is asked for: half of a third of 96."""
 _FEATURE_WALKS = 8
@@ -71,6 +75,15 @@ class WantedKernel:
     likely: Mapping[str, Any]
     sizes: Mapping[str, tuple[int, ...]]
     takes: Callable[[Call], bool]
+
+
+class NoCaseFound(UserError, RuntimeError):
+    """The search for a legal call found none."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"no legal case of {name} was found; if rules of op.require exclude each other, widen one of them"
+        )
 
 
 class Stream:
@@ -104,7 +117,7 @@ class Stream:
         """The first ``count`` cases.
 
         Raises:
-            RuntimeError: no legal call was found for one of them.
+            NoCaseFound: no legal call was found for one of them.
         """
         with self._drawing:
             try:
@@ -227,7 +240,7 @@ class _Member:
                 self._kernels[key] = self._kernels.get(key, 0) + 1
                 return case
         of = wanted.name if wanted is not None else self.space.operator.name
-        raise RuntimeError(f"no legal case of {of} was found")
+        raise NoCaseFound(of)
 
     def _mattering(self, case: Case, call: Call) -> frozenset[str]:
         """The features of a case that matter in it, of those that have in none so far."""
@@ -293,12 +306,28 @@ class _Member:
             if name not in self._seen and self._asked[name] < _ASKED and self._looked_at[name] < _LOOKED_AT
         ]
         for pick in rng.permutation(len(names)):
-            pins: dict[str, Any] = {**self._missing[names[int(pick)]], **self._never}
+            name = names[int(pick)]
+            pins: dict[str, Any] = {**self._missing[name], **self._never}
             if workload:
                 pins[WORKLOAD] = workload
-            if (found := solve(self.space, rng, pins)) is not None:
-                self._wish = names[int(pick)]
+            if (found := self._dependent(rng, name, pins)) is not None:
+                self._wish = name
                 return found
+        return None
+
+    def _dependent(
+        self, rng: np.random.Generator, feature: str, pins: Mapping[str, Any]
+    ) -> Assignment | None:
+        """An assignment with a feature on which what is computed depends, so far as numbers do not decide."""
+        legal = False
+        for _ in range(_DRAWN):
+            if (assignment := solve(self.space, rng, pins)) is None:
+                break
+            if (call := drawn_outline(self.space, assignment, rng)) is not None:
+                legal = True
+                if may_matter(call, feature):
+                    return assignment
+        self._asked[feature] += legal
         return None
 
     def _pins(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:

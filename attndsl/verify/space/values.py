@@ -12,8 +12,10 @@ RECIPROCAL_ROOT = "1/sqrt(D)"
 # A value that is listed several times is drawn as much more often.
 FLOATS = (*(RECIPROCAL_ROOT,) * 4, 1.0, 0.125, -0.5, 0.0)
 PROBE, SATURATED = "probe", "extreme"
-SUNK = "sunk"
+SUNK, LEVEL = "sunk", "level"
 FILLS = (PROBE, "normal", "normal", SATURATED, "ramp", SUNK, "tiny")
+SELECTION_FILLS = (*FILLS, LEVEL, LEVEL, LEVEL)
+"""Of operators that select: with level scores, one lost or doubled probability changes what is selected."""
 LENGTH_FILLS = (*("mixed", "edges") * 3, "full", "single", "zero", "one")
 LONG_FILLS = frozenset({"mixed", "edges", "full"})
 """Those with a row as long as it may be."""
