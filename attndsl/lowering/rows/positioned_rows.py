@@ -85,7 +85,7 @@ class PositionedRows(RowSpace):
 
     def query_count(self, emit: Emitter) -> Expr:
         """Queries of the batch row."""
-        longest = emit.host(emit.signature.extents["Q"], "query positions of the longest batch row")
+        longest = _positions(emit)
         return batch_count(emit, self.valid, longest)
 
     # Tasks ----------------------------------------------------------------------------------------------
@@ -260,4 +260,4 @@ def _even_part(whole: Expr, most: Expr) -> Expr:
 
 
 def _positions(emit: Emitter) -> Expr:
-    return emit.host(emit.signature.extents["Q"], stem="positions")
+    return emit.host(emit.signature.extents["Q"])
