@@ -17,7 +17,7 @@ from attndsl.lowering.emit.loop_scalars import TASK_ROWS
 from attndsl.tile.buffers import GlobalRegion, Region
 from attndsl.tile.comparison import compared_fields
 from attndsl.tile.scalars import binds, defined, extents_of, free
-from attndsl.tile.statements import Collect, Let, PickTensor, Pipelined, Seq, Statement
+from attndsl.tile.statements import Collect, Let, PickTensor, Pipelined, Seq, Stage, Statement
 
 _Names = Mapping[str, Expr]
 """What stands for a scalar, by the scalar's name."""
@@ -27,9 +27,11 @@ def one_name(tree: Seq) -> Seq:
     """The tree without definitions of what an earlier definition of the same body gives, or of 0.
 
     Definitions stay where a body inside gives one of the two names another meaning. What is read from the
-    core's own members, or from tensors after another one has been picked, may be another number.
+    core's own members, or from tensors after another one has been picked, may be another number. Stages of
+    several attentions become one function where they name their scalars alike: such a tree stays as it is.
     """
-    return _body(tree, {})
+    several = any(isinstance(item, Stage) and item.part for item in tree.walk())
+    return tree if several else _body(tree, {})
 
 
 def _body(tree: Seq, names: _Names) -> Seq:

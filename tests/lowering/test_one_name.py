@@ -7,9 +7,10 @@ import pytest
 from attndsl.expr import Const, Expr, Load, Named, Scope, Symbol, maximum
 from attndsl.lowering.emit.loop_scalars import HEADS, TASK_ROWS
 from attndsl.lowering.one_name import one_name
+from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor, ScalarArray
 from attndsl.tile.scalars import expressions
-from attndsl.tile.statements import Collect, For, If, Let, PickTensor, Statement, as_seq, seq
+from attndsl.tile.statements import Collect, For, If, Let, PickTensor, Stage, Statement, as_seq, seq
 
 A, B, C, N = (Symbol(name) for name in "abcn")
 STEPS = Symbol("stepsBegun", Scope.MEMBER)
@@ -96,7 +97,9 @@ def test_what_a_core_counts_changes() -> None:
     "between",
     [
         PickTensor(tensor=KEYS, index=N),
-        Collect(array=ScalarArray(name="seen", capacity=8), count=C, index=Symbol("i"), extent=N, condition=N > 0),
+        Collect(
+            array=ScalarArray(name="seen", capacity=8), count=C, index=Symbol("i"), extent=N, condition=N > 0
+        ),
     ],
 )
 def test_another_tensor_has_other_elements(between: Statement) -> None:
@@ -116,3 +119,11 @@ def test_rows_are_told_from_heads() -> None:
 def test_a_tree_without_them_is_the_same_tree() -> None:
     tree = as_seq(seq(let(A, N + 1), For(var=B, end=A, body=seq(use(B)))))
     assert one_name(tree) is tree
+
+
+def test_stages_of_several_attentions_keep_the_names_that_they_share() -> None:
+    def stage(part: str) -> Stage:
+        return Stage(name=f"Stage{part}", part=part, core=Core.AIV, doc="", body=seq(use(B)))
+
+    assert named(let(B, A), stage("Keys")) == [f"b = {A}", str(B > 7)]
+    assert named(let(B, A), stage("")) == [str(A > 7)]
