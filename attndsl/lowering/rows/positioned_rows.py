@@ -90,7 +90,7 @@ class PositionedRows(RowSpace):
 
     def query_count(self, emit: Emitter) -> Expr:
         """Queries of the batch row."""
-        longest = emit.host(emit.signature.extents["Q"], "query positions of the longest batch row")
+        longest = _positions(emit)
         return batch_count(emit, self.valid, longest)
 
     # Tasks ----------------------------------------------------------------------------------------------
@@ -265,4 +265,4 @@ def _even_part(whole: Expr, most: Expr) -> Expr:
 
 
 def _positions(emit: Emitter) -> Expr:
-    return emit.host(emit.signature.extents["Q"], stem="positions")
+    return emit.host(emit.signature.extents["Q"])

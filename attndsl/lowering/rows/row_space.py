@@ -340,7 +340,7 @@ class RowSpace(ABC):
 
     def flat_row_index(self, emit: Emitter, run: RowRun) -> tuple[Expr, Expr]:
         """The flat index of a run's first row among all result rows, and the distance to the next row."""
-        heads = emit.host(emit.signature.extents["N"], "query heads", "queryHeads")
+        heads = emit.host(emit.signature.extents["N"])
         return self.token(emit) * heads + HEAD, run.pitch(lambda axis: Const(1) if axis == "N" else heads)
 
     @abstractmethod
