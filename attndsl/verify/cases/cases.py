@@ -181,6 +181,8 @@ class _Member:
         self._kernels: dict[tuple[Any, ...], int] = {}
         self._head = head_variable(space)
         self._tries: collections.Counter[tuple[Any, ...]] = collections.Counter()
+        self._unsettled: list[tuple[Case, frozenset[str], frozenset[str] | None]] = []
+        """Cases with their declared features and those that matter, where that was asked already."""
         self._seen: set[str] = set()
         """The features that mattered in a case."""
         self._looked_at: collections.Counter[str] = collections.Counter()
@@ -228,12 +230,12 @@ class _Member:
                     continue  # lengths made a tensor that follows from them larger than sizes alone tell
                 if wanted is not None and not wanted.takes(call):
                     continue
-                mattering = self._mattering(case, call)
-                if score == _FIRST and self._wish not in mattering and attempt < _PINNED:
+                declared = frozenset(declared_features(call))
+                known = self._mattering(case, declared) if score == _FIRST else None
+                if known is not None and self._wish not in known and attempt < _PINNED:
                     continue  # it has the feature that was asked for, in vain
                 self._covered |= _pairs(self.space.canonical(assignment))
-                self._seen |= mattering
-                self._looked_at.update(declared_features(call))
+                self._unsettled.append((case, declared, known))
                 if score == _FIRST:
                     self._asked[self._wish] += 1
                 key = kernel_key(self.space, assignment)
@@ -242,10 +244,18 @@ class _Member:
         of = wanted.name if wanted is not None else self.space.operator.name
         raise NoCaseFound(of)
 
-    def _mattering(self, case: Case, call: Call) -> frozenset[str]:
+    def _mattering(self, case: Case, declared: frozenset[str]) -> frozenset[str]:
         """The features of a case that matter in it, of those that have in none so far."""
-        new = {each for each in declared_features(call) - self._seen if self._looked_at[each] < _LOOKED_AT}
+        new = {each for each in declared - self._seen if self._looked_at[each] < _LOOKED_AT}
         return effective_features(case.call(), new) if new else frozenset()
+
+    def _settle(self) -> None:
+        """Find what matters in the cases so far: it takes longer than to find the cases, and the first ones
+        are found without."""
+        for case, declared, known in self._unsettled:
+            self._seen |= self._mattering(case, declared) if known is None else known
+            self._looked_at.update(declared)
+        self._unsettled.clear()
 
     def _candidates(
         self, rng: np.random.Generator, turn: int, attempt: int
@@ -294,6 +304,7 @@ class _Member:
     def _overdue(self, rng: np.random.Generator, workload: str) -> Assignment | None:
         """An assignment with a feature that matters in no case, of those that legal calls have. No allowance
         of kernels is asked: a feature without a case would be one that nothing has checked."""
+        self._settle()
         if self._missing is None:
             known = possible_features(self.space)
             self._missing = {name: known[name] for name in sorted(known.keys() - self._seen)}
