@@ -17,6 +17,7 @@ from attndsl.graph.nodes import (
     Listed,
     Lookup,
     Node,
+    Opposite,
     PackedQueries,
     Paged,
     Quantize,
@@ -164,6 +165,15 @@ def roles_of(graph: Graph) -> ArgumentRoles:
         if isinstance(node, Elementwise):
             _mark_operands(node, found)
     return ArgumentRoles(found)
+
+
+def shows_keys(graph: Graph) -> frozenset[str]:
+    """The masks that are not zero where keys are visible."""
+    return frozenset(
+        input_name(node.condition)
+        for node in graph.nodes
+        if isinstance(node, Replace) and isinstance(node.condition, Opposite)
+    )
 
 
 def _mark_operands(node: Elementwise, found: dict[str, str]) -> None:

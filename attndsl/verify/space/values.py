@@ -19,7 +19,9 @@ SELECTION_FILLS = (*FILLS, LEVEL, LEVEL, LEVEL)
 LENGTH_FILLS = (*("mixed", "edges") * 3, "full", "single", "zero", "one")
 LONG_FILLS = frozenset({"mixed", "edges", "full"})
 """Those with a row as long as it may be."""
-MASK_FILLS = (*("random",) * 3, "causal", *("rows",) * 2, "none", "last", "all")
+MASK_FILLS = (*("random",) * 3, "causal", *("rows",) * 2, "none", "first", "last", "all")
+TRUTH_FILLS = frozenset({"none", "all", "first", "last"})
+"""Those of them that elements of conditions have, which are true where nothing is hidden."""
 SLACK = (0, 0, 0, 1, 3, 17)
 """What a tensor may be larger than it must."""
 _FEW, _MANY, _BOTH, _DEEP, WIDE = "long few", "many", "long many", "deep long", "wide"
