@@ -23,6 +23,7 @@ from attndsl.lowering.work_partition import (
     add_work_fields,
     item_of_round,
     place_workspace,
+    round_of_turn,
     split_and_task,
     with_item_order,
 )
@@ -112,7 +113,7 @@ def _item_loop(given: PhaseInput) -> Statement:
     item: Expr = item_of_turn(context, item_of_round(context))
     work = list[Statement]()
     if not item.same(ITEM):
-        work, item = [Let(symbol=_WORK, value=item)], _WORK
+        work, item = [*round_of_turn(context), Let(symbol=_WORK, value=item)], _WORK
     finish = phases(Place.ITEM, given).body
     further = selection(context, given.modifiers) if selects_blocks(context) else None
     on_rows = attention_loop(context, given.modifiers, finish, further)
