@@ -32,11 +32,6 @@ def _path(name: str) -> str:
     return f"op_kernel/{name}.h"
 
 
-def schedule_path(compiled: Compiled) -> str:
-    """The schedule header of the text that is named after a specialization, in the project."""
-    return f"op_kernel/{schedule_file(text_name(compiled))}"
-
-
 def kernel_files(kernels: Sequence[Compiled]) -> dict[str, SharedText]:
     """The kernels' texts by file."""
     return {text_path(each): each for each in shared_texts(kernels).texts}

@@ -117,6 +117,9 @@ class PositionedRows(RowSpace):
             return PositionTiles(mixed=False, suffix=emit.suffix)
         return PositionTiles(mixed=several and not self.whole_positions)
 
+    def sizes_differ(self, emit: Emitter) -> bool:
+        return self._tiles(emit).mixed
+
     def _positions_per_core(self, emit: Emitter, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
         rows, extents = emit.rows_per_vector, emit.signature.extents

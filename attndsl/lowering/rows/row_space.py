@@ -141,6 +141,10 @@ class RowSpace(ABC):
 
     # Tasks ----------------------------------------------------------------------------------------------
 
+    def sizes_differ(self, emit: Emitter) -> bool:
+        """Whether the last tasks may have fewer rows than those before."""
+        return False
+
     def tasks(self, emit: Emitter) -> Symbol:
         """The number of tasks, with the tiling fields it is made of."""
         rows, tasks = self.task_sizes(emit, self._heads_per_task(emit))
