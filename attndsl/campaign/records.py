@@ -5,6 +5,9 @@ digests of what decides the run (:mod:`attndsl.campaign.record_keys`): what is d
 makes cases, runs them and compares. Where one of these has changed since, the record says nothing about
 today's code, and whoever asks is told that it is stale. A digest of all sources saves the look at the parts
 where nothing has changed at all.
+
+Who asks for states compiles nothing: tile programs are compared by the tests and by :func:`renew`, which then
+writes the digest of today's sources. Between the two a record is of other sources, and is said to be.
 """
 
 from __future__ import annotations
@@ -21,7 +24,14 @@ import numpy as np
 
 import attndsl
 from attndsl.base.package_files import specs_dir, templates_dir
-from attndsl.campaign.record_keys import differing, kernels_of, part_digests, program_digests
+from attndsl.campaign.record_keys import (
+    PROGRAMS,
+    differing_parts,
+    differing_programs,
+    kernels_of,
+    part_digests,
+    program_digests,
+)
 from attndsl.campaign.results import MISS, PASS, Verification
 from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
@@ -63,16 +73,32 @@ class Record:
     immaterial: Mapping[str, str] = field(default_factory=dict)
     _differing: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
 
+    def is_of_other_sources(self, backend: str) -> bool:
+        """Whether any source that a backend is made of has changed since, be it one that decides nothing."""
+        return bool(self.backends[backend]["digest"] != digest(self.operator, backend))
+
     def differing(self, backend: str) -> tuple[str, ...]:
-        """What decides a run on a backend that it has, and is not as it was; none where the record holds."""
+        """What decides a run on a backend that it has, and is not as it was; tile programs are not looked at.
+
+        None where the record holds, as far as that is known without compiling.
+        """
         if backend not in self._differing:
-            found = self.backends[backend]
             now: tuple[str, ...] = ()
-            if found["digest"] != digest(self.operator, backend):
-                parts, programs = found.get("parts", {}), found.get("programs", {})
-                now = differing(load(self.operator), backend, parts, programs)
+            if self.is_of_other_sources(backend):
+                parts = self.backends[backend].get("parts", {})
+                now = differing_parts(load(self.operator), backend, parts)
             self._differing[backend] = now
         return self._differing[backend]
+
+    def differing_programs(self, backend: str, most: int | None = None) -> tuple[str, ...]:
+        """The kernels, of the first ``most`` of a backend's cases, whose tile programs are not as they were.
+
+        Compiled, if sources have changed. A backend that runs kernels and has none here differs, too.
+        """
+        if backend == "reference" or not self.is_of_other_sources(backend):
+            return ()
+        programs = self.backends[backend].get("programs", {})
+        return differing_programs(load(self.operator), programs, most) if programs else ("none recorded",)
 
     def state(self, feature: str, backend: str) -> str:
         """CHECKED, INEFFECTIVE, IMMATERIAL, FAILED, STALE or UNCHECKED."""
@@ -168,8 +194,42 @@ def write(operator: Operator, found: Verification, cases: Iterable[Case], folder
     }
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{operator.name}.json"
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    _write(path, data)
     return path
+
+
+def renew(operator: str, folder: Path = FOLDER) -> dict[str, tuple[str, ...]]:
+    """Compare a record with today's code, all tile programs included, and say that it is of today's sources.
+
+    By backend what differs; nothing is written where anything does: only another verification renews it then.
+    """
+    record = read(operator, folder)
+    if record is None:
+        return dict.fromkeys(_BACKENDS, ("not recorded",))
+    stale = {}
+    for backend in record.backends:
+        found = record.differing(backend)
+        if not found and record.differing_programs(backend):
+            found = (PROGRAMS,)
+        if found:
+            stale[backend] = found
+    if not stale:
+        path = folder / f"{operator}.json"
+        data = json.loads(path.read_text(encoding="utf-8"))
+        for backend, kept in data["backends"].items():
+            kept["digest"] = digest(operator, backend)
+        _write(path, data)
+    return stale
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+def sources_changed(operator: Operator, folder: Path = FOLDER) -> tuple[str, ...]:
+    """The recorded backends of which any source is another than the record's."""
+    record = read(operator.name, folder)
+    return () if record is None else tuple(filter(record.is_of_other_sources, record.backends))
 
 
 def impossible_features(operator: Operator, seen: Iterable[str]) -> Iterator[str]:

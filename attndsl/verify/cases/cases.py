@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.base.errors import UserError
 from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, given, kind_of
 from attndsl.spec.binding.call import Call
 from attndsl.spec.errors import CallError
@@ -76,6 +77,15 @@ class WantedKernel:
     takes: Callable[[Call], bool]
 
 
+class NoCaseFound(UserError, RuntimeError):
+    """The search for a legal call found none."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"no legal case of {name} was found; if rules of op.require exclude each other, widen one of them"
+        )
+
+
 class Stream:
     """The cases of an operator for one seed, by number.
 
@@ -107,7 +117,7 @@ class Stream:
         """The first ``count`` cases.
 
         Raises:
-            RuntimeError: no legal call was found for one of them.
+            NoCaseFound: no legal call was found for one of them.
         """
         with self._drawing:
             try:
@@ -230,7 +240,7 @@ class _Member:
                 self._kernels[key] = self._kernels.get(key, 0) + 1
                 return case
         of = wanted.name if wanted is not None else self.space.operator.name
-        raise RuntimeError(f"no legal case of {of} was found")
+        raise NoCaseFound(of)
 
     def _mattering(self, case: Case, call: Call) -> frozenset[str]:
         """The features of a case that matter in it, of those that have in none so far."""
