@@ -11,6 +11,7 @@ from attndsl import ops
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
 from attndsl.verify.cases.cases import spaces
+from attndsl.verify.cases.deciding_values import conditions_on, deciding_values
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features
 from attndsl.verify.cases.immaterial import ONLY_VALUE, UNREAD, why_immaterial
@@ -177,3 +178,24 @@ def test_other_calls_leave_the_call_alone() -> None:
 )
 def test_why_a_feature_can_matter_in_no_case(operator: str, mode: int, feature: str, why: str | None) -> None:
     assert why_immaterial(spaces(getattr(ops, operator))[mode], feature) == why
+
+
+def test_values_beside_a_choice_make_it_decide() -> None:
+    """Masks of ones are hidden or added by precision: of masks of kind NORM, of float16, alike for heads."""
+    space = spaces(ops.self_attention)[1]
+    rng = np.random.default_rng(0)
+    (condition,) = conditions_on(space.operator.roots, "kernelType")
+    drawn = [deciding_values(space, {"kernelType": 0}, rng) for _ in range(20)]
+    assert all(drawn)
+    for each in drawn:
+        assert each["dtype(query)"] == "float16" and each["calcType"] == 3
+        assert each["layout(mask)"] in ("square", "per batch", "128", "512")
+        assert condition.evaluate({**each, "kernelType": 1})
+        assert not condition.evaluate({**each, "kernelType": 0})
+
+
+def test_choices_that_no_condition_asks_for_need_no_values_beside_them() -> None:
+    space, rng = spaces(ops.self_attention)[1], np.random.default_rng(0)
+    assert not conditions_on(space.operator.roots, "isTriuMask")
+    assert deciding_values(space, {"isTriuMask": 1}, rng) == {}
+    assert deciding_values(space, {"given(mask)": True, "layout(mask)": "square"}, rng) == {}

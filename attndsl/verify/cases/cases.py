@@ -26,6 +26,7 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case, drawn_outline, head_variable, kernel_key, kernel_variables
+from attndsl.verify.cases.deciding_values import deciding_values
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
 from attndsl.verify.cases.other_calls import may_matter
@@ -44,7 +45,7 @@ _PINNED = 5
 _PAIR_TRIES = 2
 _LOOKED_AT = 24
 """Cases of a mode with a feature in which it is looked for whether it matters: some never do."""
-_ASKED = 3
+_ASKED = 4
 """Cases that are made in vain for one feature at most."""
 _DRAWN = 6
 """Calls that are drawn for a feature at a time, until what they compute depends on it."""
@@ -321,7 +322,10 @@ class _Member:
         """An assignment with a feature on which what is computed depends, so far as numbers do not decide."""
         legal = False
         for _ in range(_DRAWN):
-            if (assignment := solve(self.space, rng, pins)) is None:
+            beside = deciding_values(self.space, (self._missing or {})[feature], rng)
+            if (assignment := solve(self.space, rng, {**beside, **pins})) is None:
+                if beside:
+                    continue
                 break
             if (call := drawn_outline(self.space, assignment, rng)) is not None:
                 legal = True
