@@ -34,7 +34,7 @@ from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import Assignment, CaseSpace
-from attndsl.verify.space.values import FILL, GROUP, PROBE, WIDE, WORKLOAD, WORKLOADS, Values
+from attndsl.verify.space.values import FILL, GROUP, PROBE, RAMP, RAMPS, WIDE, WORKLOAD, WORKLOADS, Values
 
 CANDIDATES = 3
 PROBES = 0.4
@@ -280,7 +280,7 @@ class _Member:
                 if name in variables:
                     pins[name] = sizes[int(rng.integers(len(sizes)))]
             pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
-            pins |= {FILL: PROBE} if rng.random() < PROBES else {}
+            pins |= self._fill(rng, turn)
             assignment = solve(self.space, rng, {**self._never, **pins})
             if assignment is not None:
                 yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
@@ -288,9 +288,21 @@ class _Member:
     def _workload(self, turn: int, attempt: int) -> str:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
         less, and the last for nothing. Each of the wanted kernels starts with another."""
-        rounds = turn // len(self._wanted) if self._wanted else 0
-        workload = WORKLOADS[(turn + rounds) % len(WORKLOADS)]
+        workload = WORKLOADS[self._place(turn)]
         return workload if attempt < _PINNED else workload.split()[-1] if attempt < 2 * _PINNED else ""
+
+    def _place(self, turn: int) -> int:
+        """Which workload's turn it is."""
+        return (turn + (turn // len(self._wanted) if self._wanted else 0)) % len(WORKLOADS)
+
+    def _fill(self, rng: np.random.Generator, turn: int) -> dict[str, Any]:
+        """What the data are pinned to be: mostly nothing, often a probe. In two of the turns in which keys
+        are split, scores rise or fall along them: of other data the parts have much the same maximum, and
+        merging them rescales nothing."""
+        probe = rng.random() < PROBES
+        if self._place(turn) in RAMPS:
+            return {FILL: RAMP}
+        return {FILL: PROBE} if probe else {}
 
     def _overdue(self, rng: np.random.Generator, workload: str) -> Assignment | None:
         """An assignment with a feature that matters in no case, of those that legal calls have. No allowance
@@ -338,8 +350,7 @@ class _Member:
         pins: dict[str, Any] = {}
         if workload := self._workload(turn, attempt):
             pins[WORKLOAD] = workload
-        if rng.random() < PROBES:
-            pins[FILL] = PROBE
+        pins |= self._fill(rng, turn)
         if workload == WIDE and turn // len(WORKLOADS) % 2 and (heads := self._many_small_heads):
             return pins | heads[int(rng.integers(len(heads)))]
         if attempt >= _KERNEL_PINNED:
