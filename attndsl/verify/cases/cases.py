@@ -26,6 +26,7 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case, drawn_outline, head_variable, kernel_key, kernel_variables
+from attndsl.verify.cases.deciding_values import deciding_values
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
 from attndsl.verify.cases.other_calls import may_matter
@@ -33,7 +34,7 @@ from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import Assignment, CaseSpace
-from attndsl.verify.space.values import FILL, GROUP, PROBE, WIDE, WORKLOAD, WORKLOADS, Values
+from attndsl.verify.space.values import FILL, GROUP, PROBE, RAMP, RAMPS, WIDE, WORKLOAD, WORKLOADS, Values
 
 CANDIDATES = 3
 PROBES = 0.4
@@ -44,7 +45,7 @@ _PINNED = 5
 _PAIR_TRIES = 2
 _LOOKED_AT = 24
 """Cases of a mode with a feature in which it is looked for whether it matters: some never do."""
-_ASKED = 3
+_ASKED = 4
 """Cases that are made in vain for one feature at most."""
 _DRAWN = 6
 """Calls that are drawn for a feature at a time, until what they compute depends on it."""
@@ -289,7 +290,7 @@ class _Member:
                 if name in variables:
                     pins[name] = sizes[int(rng.integers(len(sizes)))]
             pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
-            pins |= {FILL: PROBE} if rng.random() < PROBES else {}
+            pins |= self._fill(rng, turn)
             assignment = solve(self.space, rng, {**self._never, **pins})
             if assignment is not None:
                 yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
@@ -297,9 +298,21 @@ class _Member:
     def _workload(self, turn: int, attempt: int) -> str:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
         less, and the last for nothing. Each of the wanted kernels starts with another."""
-        rounds = turn // len(self._wanted) if self._wanted else 0
-        workload = WORKLOADS[(turn + rounds) % len(WORKLOADS)]
+        workload = WORKLOADS[self._place(turn)]
         return workload if attempt < _PINNED else workload.split()[-1] if attempt < 2 * _PINNED else ""
+
+    def _place(self, turn: int) -> int:
+        """Which workload's turn it is."""
+        return (turn + (turn // len(self._wanted) if self._wanted else 0)) % len(WORKLOADS)
+
+    def _fill(self, rng: np.random.Generator, turn: int) -> dict[str, Any]:
+        """What the data are pinned to be: mostly nothing, often a probe. In two of the turns in which keys
+        are split, scores rise or fall along them: of other data the parts have much the same maximum, and
+        merging them rescales nothing."""
+        probe = rng.random() < PROBES
+        if self._place(turn) in RAMPS:
+            return {FILL: RAMP}
+        return {FILL: PROBE} if probe else {}
 
     def _overdue(self, rng: np.random.Generator, workload: str) -> Assignment | None:
         """An assignment with a feature that matters in no case, of those that legal calls have. No allowance
@@ -332,7 +345,10 @@ class _Member:
         """An assignment with a feature on which what is computed depends, so far as numbers do not decide."""
         legal = False
         for _ in range(_DRAWN):
-            if (assignment := solve(self.space, rng, pins)) is None:
+            beside = deciding_values(self.space, (self._missing or {})[feature], rng)
+            if (assignment := solve(self.space, rng, {**beside, **pins})) is None:
+                if beside:
+                    continue
                 break
             if (call := drawn_outline(self.space, assignment, rng)) is not None:
                 legal = True
@@ -345,8 +361,7 @@ class _Member:
         pins: dict[str, Any] = {}
         if workload := self._workload(turn, attempt):
             pins[WORKLOAD] = workload
-        if rng.random() < PROBES:
-            pins[FILL] = PROBE
+        pins |= self._fill(rng, turn)
         if workload == WIDE and turn // len(WORKLOADS) % 2 and (heads := self._many_small_heads):
             return pins | heads[int(rng.integers(len(heads)))]
         if attempt >= _KERNEL_PINNED:
