@@ -8,15 +8,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from attndsl import campaign
 from attndsl.api import ops
 from attndsl.campaign import records
+from attndsl.campaign.results import Verification
 from attndsl.cli.cli import cli
 from attndsl.cli.command_frame import run_command
+from attndsl.spec.operator.operator import Operator
 
 SMALL = ("--feature", "none", "--dtype", "float16")
 Done = subprocess.CompletedProcess[str]
@@ -157,10 +161,25 @@ def test_near_twins_of_wrong_usage_are_taken(tmp_path: Path, attndsl: Command) -
         ),
         ("profile", "self_attention", *shape, "--dtype", "float16", "--set", "dtype(query)=float16"),
         ("verify", "mine.py", "--case", "4", "--cases", "5", "--seed", "0", "--backend", "reference"),
-        ("verify", "mine.py", "--case", "49", "--backend", "reference"),  # of a stream without an end
     ):
         done = attndsl(*arguments, cwd=tmp_path)
         assert done.returncode == 0, (arguments, done.stderr)
+
+
+def test_a_case_may_lie_beyond_the_default_number(
+    tmp_path: Path, attndsl: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a stream without an end; to search for so many takes long, so that another is run in its place."""
+    (tmp_path / "mine.py").write_text(MINE)
+    asked = []
+
+    def first(operator: Operator, *, only: tuple[int, ...], **options: Any) -> Verification:
+        asked.append(only)
+        return campaign.runner.verify(operator, only=(0,), **options)
+
+    monkeypatch.setattr(campaign, "verify", first)
+    done = attndsl("verify", "mine.py", "--case", "49", "--backend", "reference", cwd=tmp_path)
+    assert done.returncode == 0 and asked == [(49,)], done.stderr
 
 
 def test_output_folder_that_cannot_be_written(tmp_path: Path, attndsl: Command) -> None:

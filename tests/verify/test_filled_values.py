@@ -74,6 +74,28 @@ def test_the_scale_of_a_probe_makes_weights_powers_of_two() -> None:
     assert unit == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.parametrize("scale", [0.125, -0.5, "1/sqrt(D)"])
+@pytest.mark.parametrize("segment", ["own", "shared"])
+def test_weights_of_a_probe_are_powers_of_two_in_each_segment(scale: Any, segment: str) -> None:
+    """At most 4 : 1, so that no key is lost in rounding."""
+    (space,) = spaces(ops.relay_attention)
+    rng = np.random.default_rng(2)
+    pins = {FILL: PROBE, "qkScale": scale, "D": 64, "case.group": 1, "dtype(query)": "float16"}
+    pins |= {"S1": 100, "S2": 100, "B": 2, "BS": 1, "headNum": 2, "kvHeadNum": 2, WORKLOAD: "any"}
+    pins |= {f"fill({name})": "full" for name in ("kvSeqLen", "kvShareMap", "kvShareLen")}
+    assignment = solve(space, rng, pins)
+    assert assignment is not None
+    integers = {"kvSeqLen": [150, 90], "kvShareMap": [0, -1], "kvShareLen": [60], "seqLen": [1, 1]}
+    made = {name: np.array(values) for name, values in integers.items()}
+    call = Case(space.operator, space, 0, 0, assignment, made).call()
+    query = call.arrays["query"].astype(np.float64)[0].reshape(2, 64)
+    keys = call.lists["key"][0][:90] if segment == "own" else call.lists["keyShare"][0][:60]
+    rows = keys.reshape(len(keys), 2, 64).astype(np.float64)
+    powers = np.einsum("nd,tnd->nt", query, rows) * call.params["qkScale"] / math.log(2.0)
+    assert np.abs(powers - np.rint(powers)).max() < 1e-3
+    assert 1 <= round(np.ptp(powers)) <= 2
+
+
 @pytest.mark.parametrize(
     ("factor", "dtype", "wanted"),
     [

@@ -11,7 +11,8 @@ from attndsl import ops
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
 from attndsl.verify.cases.cases import spaces
-from attndsl.verify.cases.effects import effective_features
+from attndsl.verify.cases.deciding_values import conditions_on, deciding_values
+from attndsl.verify.cases.effects import _differ, effective_features
 from attndsl.verify.cases.features import declared_features
 from attndsl.verify.cases.immaterial import ONLY_VALUE, UNREAD, why_immaterial
 from attndsl.verify.cases.other_calls import may_matter, other_calls
@@ -177,3 +178,60 @@ def test_other_calls_leave_the_call_alone() -> None:
 )
 def test_why_a_feature_can_matter_in_no_case(operator: str, mode: int, feature: str, why: str | None) -> None:
     assert why_immaterial(spaces(getattr(ops, operator))[mode], feature) == why
+
+
+def test_values_beside_a_choice_make_it_decide() -> None:
+    """Masks of ones are hidden or added by precision: of masks of kind NORM, of float16, alike for heads."""
+    space = spaces(ops.self_attention)[1]
+    rng = np.random.default_rng(0)
+    (condition,) = conditions_on(space.operator.roots, "kernelType")
+    drawn = [deciding_values(space, {"kernelType": 0}, rng) for _ in range(20)]
+    assert all(drawn)
+    for each in drawn:
+        assert each["dtype(query)"] == "float16" and each["calcType"] == 3
+        assert each["layout(mask)"] in ("square", "per batch", "128", "512")
+        assert condition.evaluate({**each, "kernelType": 1})
+        assert not condition.evaluate({**each, "kernelType": 0})
+
+
+def test_choices_that_no_condition_asks_for_need_no_values_beside_them() -> None:
+    space, rng = spaces(ops.self_attention)[1], np.random.default_rng(0)
+    assert not conditions_on(space.operator.roots, "isTriuMask")
+    assert deciding_values(space, {"isTriuMask": 1}, rng) == {}
+    assert deciding_values(space, {"given(mask)": True, "layout(mask)": "square"}, rng) == {}
+
+
+def decoding(keys: int) -> Call:
+    rows = [some(1, 1, keys, SIZE) for _ in range(2)]
+    return ops.incre_flash_attention.bind(
+        some(1, 1, 1, SIZE), rows[:1], rows[1:], num_heads=1, scale_value=0.25, input_layout="BNSD"
+    )
+
+
+@pytest.mark.parametrize(("keys", "differ"), [(40, True), (2047, True), (2048, False)])
+def test_the_tolerance_of_many_keys_is_that_of_the_comparison(keys: int, differ: bool) -> None:
+    own, found = (np.array([each], np.float16) for each in (1.0, 1.0 + 1.5 * 2**-8))
+    assert _differ(decoding(keys), [own], [found]) is differ
+    assert not _differ(decoding(keys), [own], [own])
+
+
+def test_another_number_of_results_is_another() -> None:
+    own = np.ones(3, np.float16)
+    assert _differ(decoding(4), [own], [own, own])
+    assert _differ(decoding(4), [own], [own[:2]])
+
+
+def test_keys_of_groups_count_where_rows_share_them() -> None:
+    entries = [[some(rows, 1, SIZE)] for rows in (3, 3, 2048, 2048)]
+    call = ops.relay_attention.bind(
+        some(1, SIZE),
+        *entries,
+        attentionMask=np.zeros(1, np.float16),
+        seqLen=[1],
+        kvSeqLen=[5],
+        kvShareMap=[0],
+        kvShareLen=[3],
+        headNum=1,
+    )
+    own, found = (np.array([each], np.float16) for each in (1.0, 1.0 + 1.5 * 2**-8))
+    assert not _differ(call, [own], [found])

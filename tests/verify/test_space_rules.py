@@ -15,7 +15,7 @@ from attndsl import ops
 from attndsl.expr import Symbol
 from attndsl.spec import errors
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.verify.cases.cases import allowance, spaces
+from attndsl.verify.cases.cases import Stream, allowance, spaces
 from attndsl.verify.cases.effects import _is_another
 from attndsl.verify.cases.features import Work
 from attndsl.verify.cases.other_calls import _changed
@@ -23,10 +23,14 @@ from attndsl.verify.space.clauses import conjuncts, keeps
 from attndsl.verify.space.solve import nearest, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import (
+    FILL,
     FILLS,
     LENGTH_FILLS,
     LONG_FILLS,
     MASK_FILLS,
+    PROBE,
+    RAMP,
+    RAMPS,
     SLACK,
     WARNED,
     WORKLOAD,
@@ -204,6 +208,19 @@ def test_each_kind_of_work_comes_up_as_often_as_it_is_asked_for() -> None:
     assert all(3 * words[each] > len(WORKLOADS) for each in ("long", "few", "many"))
     assert words["wide"] >= 1 and words["deep"] >= 2 and words["any"] == 1
     assert "deep long" in WORKLOADS and "long few" in WORKLOADS and "long many" in WORKLOADS
+
+
+def test_scores_rise_or_fall_along_split_keys_in_some_cases() -> None:
+    """Of one kernel alone, too, whose cases skip every other kind of work."""
+    assert {WORKLOADS[place] for place in RAMPS} == {"long few"}
+    stream = Stream(ops.relay_attention, seed=5)
+    member = stream.members[0]
+    rng = np.random.default_rng(0)
+    drawn = [member._fill(rng, turn) for turn in range(200)]
+    ramps = [turn for turn, each in enumerate(drawn) if each == {FILL: RAMP}]
+    assert ramps[:4] == [3, 5, 14, 16]
+    probes = sum(each == {FILL: PROBE} for each in drawn)
+    assert 50 <= probes <= 80 and {} in drawn
 
 
 def test_kinds_of_lengths_and_masks_that_are_drawn() -> None:

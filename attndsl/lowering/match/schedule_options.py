@@ -68,7 +68,8 @@ class Schedule:
         item_order: which items follow each other, those of one split or those of one task: "splits", "tasks";
             "longest": as "splits", the tasks of prompts with the last positions first, and blocks take a
             round of items in one direction and the next in the other; "auto": "longest" where later
-            positions see more keys, else "splits".
+            positions see more keys, else "splits". Of "longest", and of "auto" where prompts have tasks of
+            two sizes, each block takes its own items from the last to the first.
         score_slots: slots of score tiles: "ring": as many as of all rings; "prefetch": one less, and the
             cube waits for the probabilities of a tile before it puts scores in its place; "auto": one less
             for prompts in a continuous pipeline.

@@ -90,7 +90,7 @@ class PositionedRows(RowSpace):
 
     def query_count(self, emit: Emitter) -> Expr:
         """Queries of the batch row."""
-        longest = emit.host(emit.signature.extents["Q"], "query positions of the longest batch row")
+        longest = _positions(emit)
         return batch_count(emit, self.valid, longest)
 
     # Tasks ----------------------------------------------------------------------------------------------
@@ -116,6 +116,9 @@ class PositionedRows(RowSpace):
         if self.alike is not None:
             return PositionTiles(mixed=False, suffix=emit.suffix)
         return PositionTiles(mixed=several and not self.whole_positions)
+
+    def sizes_differ(self, emit: Emitter) -> bool:
+        return self._tiles(emit).mixed
 
     def _positions_per_core(self, emit: Emitter, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
@@ -265,4 +268,4 @@ def _even_part(whole: Expr, most: Expr) -> Expr:
 
 
 def _positions(emit: Emitter) -> Expr:
-    return emit.host(emit.signature.extents["Q"], stem="positions")
+    return emit.host(emit.signature.extents["Q"])

@@ -141,6 +141,10 @@ class RowSpace(ABC):
 
     # Tasks ----------------------------------------------------------------------------------------------
 
+    def sizes_differ(self, emit: Emitter) -> bool:
+        """Whether the last tasks may have fewer rows than those before."""
+        return False
+
     def tasks(self, emit: Emitter) -> Symbol:
         """The number of tasks, with the tiling fields it is made of."""
         rows, tasks = self.task_sizes(emit, self._heads_per_task(emit))
@@ -340,7 +344,7 @@ class RowSpace(ABC):
 
     def flat_row_index(self, emit: Emitter, run: RowRun) -> tuple[Expr, Expr]:
         """The flat index of a run's first row among all result rows, and the distance to the next row."""
-        heads = emit.host(emit.signature.extents["N"], "query heads", "queryHeads")
+        heads = emit.host(emit.signature.extents["N"])
         return self.token(emit) * heads + HEAD, run.pitch(lambda axis: Const(1) if axis == "N" else heads)
 
     @abstractmethod

@@ -91,6 +91,12 @@ class Declarations(ArgumentDeclarations):
             name=name, source=value.node, dtype=dtype or like.spec.name, axes=value.axes, where=author_line()
         )
         own = layouts_by_key(layouts)
+        if {"N", "K"} <= {*value.axes}:
+            raise errors.LayoutTextError(
+                f"output '{name}' has the axes ({', '.join(value.axes)}), with N query heads and K key/value "
+                "heads: give what it is computed with an axis N in place of K, a row for each query head",
+                node.where,
+            )
         if not own and not inherits_layout(value.axes, like.spec.axes):
             raise errors.LayoutTextError(
                 f"output '{name}' has the axes ({', '.join(value.axes)}), '{like.spec.name}' "

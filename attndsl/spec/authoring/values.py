@@ -28,6 +28,7 @@ from attndsl.expr import (
 )
 from attndsl.expr.argument_facts import dtype_of, given, layout_of, rows_of, split_of
 from attndsl.expr.expression import MOST_FACTORS, power
+from attndsl.expr.parted_comparisons import parted
 from attndsl.expr.reductions import of_all_elements
 from attndsl.graph.nodes import (
     AXIS_ORDER,
@@ -70,6 +71,7 @@ from attndsl.spec.authoring.argument_checks import (
 from attndsl.spec.contract.arguments import FLOATS, TensorSpec
 from attndsl.spec.errors import GraphError, SpecError
 
+_KEY = next(symbol for symbol, axis in INDEX_AXES.items() if axis == "T")
 Operand: TypeAlias = "Value | Expr | int | float"
 
 
@@ -519,7 +521,8 @@ def index_condition(condition: Expr) -> Value:
     """A truth value computed from the symbols b, n, i and j: batch row, head, query and key index."""
     check_condition("a condition over indices", condition)
     used = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in condition.symbols())
-    return Value(IndexCondition(condition=condition, axes=used, where=author_line()))
+    of_keys = parted(condition, _KEY)
+    return Value(IndexCondition(condition=of_keys, axes=used, where=author_line()))
 
 
 def merge_axes(*groups: Axes) -> Axes:
