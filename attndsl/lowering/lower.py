@@ -24,6 +24,7 @@ from attndsl.lowering.work_partition import (
     add_work_fields,
     item_of_round,
     place_workspace,
+    round_of_turn,
     split_and_task,
     with_item_order,
 )
@@ -117,7 +118,7 @@ def _item_loop(given: PhaseInput) -> Statement:
     item: Expr = item_of_turn(context, item_of_round(context))
     taken = list[Statement]()
     if not item.same(ITEM):
-        taken, item = [Let(symbol=_TAKEN, value=item)], _TAKEN
+        taken, item = [*round_of_turn(context), Let(symbol=_TAKEN, value=item)], _TAKEN
     finish = phases(Place.ITEM, given).body
     further = selection(context, given.modifiers) if selects_blocks(context) else None
     on_rows = attention_loop(context, given.modifiers, finish, further)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from attndsl.codegen.host.tiling_text import host_text
 from attndsl.codegen.kernel.dtype_parameter import text_name
@@ -32,11 +32,6 @@ def _path(name: str) -> str:
     return f"op_kernel/{name}.h"
 
 
-def schedule_path(compiled: Compiled) -> str:
-    """The schedule header of the text that is named after a specialization, in the project."""
-    return f"op_kernel/{schedule_file(text_name(compiled))}"
-
-
 def kernel_files(kernels: Sequence[Compiled]) -> dict[str, SharedText]:
     """The kernels' texts by file."""
     return {text_path(each): each for each in shared_texts(kernels).texts}
@@ -47,19 +42,17 @@ def kernel_file(text: SharedText) -> str:
     return render("op_kernel/kernel.h.j2", kernel=kernel_text(text.first, text.others, text.name))
 
 
-def device_files(kernels: Sequence[Compiled], texts: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The files by path in the project.
+def device_files(kernels: Sequence[Compiled]) -> dict[str, str]:
+    """The files by path in the project."""
+    texts = {path: kernel_file(text) for path, text in kernel_files(kernels).items()}
+    return texts | files_around(kernels)
 
-    Args:
-        kernels: whose files.
-        texts: those of :func:`kernel_files`, where they are made already.
-    """
+
+def files_around(kernels: Sequence[Compiled]) -> dict[str, str]:
+    """Of the files, those that are not the text of one kernel."""
     names, host = names_of(kernels[0].operator), host_text(kernels)
-    of_texts = kernel_files(kernels)
-    if texts is None:
-        texts = {path: kernel_file(text) for path, text in of_texts.items()}
-    found = dict(texts)
-    for text in of_texts.values():
+    found = dict[str, str]()
+    for text in kernel_files(kernels).values():
         schedule = schedule_of(text.first, text.name)
         found[f"op_kernel/{schedule_file(text.name)}"] = render("op_kernel/schedule.h.j2", schedule=schedule)
     found |= {path: runtime(path) for path in RUNTIME}

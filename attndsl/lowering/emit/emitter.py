@@ -57,6 +57,7 @@ class Emitter:
         suffix: what tells the stages, rings and fields of this attention from those of others; empty for the
             only one.
         longest_first: the tasks with most keys come first, and blocks take rounds of items in turns.
+        last_first: each block begins with the last of its items.
         of_results: a vector step is one on weighted sums and results, else on scores.
     """
 
@@ -68,6 +69,7 @@ class Emitter:
     cube_dtype: str
     suffix: str = ""
     longest_first: bool = False
+    last_first: bool = False
     of_results: bool = False
 
     @property
