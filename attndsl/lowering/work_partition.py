@@ -5,9 +5,10 @@ The Python tiling function evaluates these; the C++ one is printed from them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up, select
+from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.attention.seen_tiles import MOST_TILES, most_candidates, numbers_tiles
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
@@ -86,30 +87,32 @@ def _even_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr) -> Exp
     The core with most items has ``ceil(tasks * parts / cores)`` of them, each a part of a task's keys.
     """
     number, constant = context.inventory.host_number, context.inventory.host_constant
-    whole, kept = _worth(context)
+    worth = _worth(context)
     fewest = constant("tilesOfEvenSplit", 2, "score tiles of such a split, at least")
     rounds = number(context.label("tasksOfCore"), ceil_div(tasks, cores), "tasks of the busiest core")
 
-    def saves(parts: int, name: str) -> Expr:
+    def is_even(parts: int, name: str) -> Expr:
         busiest = number(
             context.label(f"{name}OfCore"),
             ceil_div(tasks * parts, cores),
             f"items of the busiest core if each task has {parts} splits",
         )
-        worth = (busiest * whole <= rounds * parts * kept) & (tiles >= fewest * parts)
+        saves = worth(busiest, rounds * parts) & (tiles >= fewest * parts)
         meaning = f"whether {parts} splits of each task even out the cores"
-        return number(context.label(f"{name}AreEven"), worth, meaning, "bool")
+        return number(context.label(f"{name}AreEven"), saves, meaning, "bool")
 
-    return select(saves(3, "thirds"), 3, select(saves(2, "halves"), 2, 1))
+    return select(is_even(3, "thirds"), 3, select(is_even(2, "halves"), 2, 1))
 
 
-def _worth(context: Context) -> tuple[Expr, Expr]:
-    """What the busiest core has without splits that even out the cores, and with them at most."""
-    constant = context.inventory.host_constant
-    return (
-        constant("workWithoutEvenSplits", 10, "the work of the busiest core, in tenths"),
-        constant("workWithEvenSplits", 9, "tenths that splits may leave of it to be worth their merge"),
-    )
+def _worth(context: Context) -> Callable[[Expr, Expr], Expr]:
+    """Whether splits save the busiest core enough: work with them, without them, of one unit."""
+    meaning = "splits are worth their merge if they save one part in so many of the busiest core's work"
+    part = context.inventory.host_constant("worthwhilePart", 10, meaning)
+
+    def worth(busiest: Expr, plain: Expr) -> Expr:
+        return busiest * part <= plain * (part - 1)
+
+    return worth
 
 
 def _finer_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr, idle: Expr) -> Expr:
@@ -117,7 +120,7 @@ def _finer_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr, idle:
     the core with most tiles has a tenth less of them. It costs little where rows are merged anyway.
     """
     number, label = context.inventory.host_number, context.label
-    whole, kept = _worth(context)
+    worth = _worth(context)
 
     def most(parts: Expr) -> Expr:
         return ceil_div(tasks * parts, cores) * ceil_div(tiles, parts)
@@ -131,7 +134,7 @@ def _finer_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr, idle:
         busiest = number(
             label(f"{name}TilesOfCore"), most(parts), "score tiles of the busiest core with them"
         )
-        saves = (parts <= tiles) & (busiest * whole <= plain * kept)
+        saves = (parts <= tiles) & worth(busiest, plain)
         return parts, number(label(f"{name}AreWorth"), saves, "whether they even out the cores", "bool")
 
     two, of_two = finer(2, "two")
@@ -162,29 +165,55 @@ def _heads_at_once(context: Context) -> Expr:
 
 
 def with_item_order(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
-    """The contexts, with those marked whose longest tasks come first."""
+    """The contexts, with those marked whose longest tasks come first, or whose blocks begin with the last."""
 
-    def marked(context: Context) -> bool:
-        prompts = not context.rows.one_position and context.computation.selection is None
-        stated = context.schedule.item_order
-        return prompts and (stated == "longest" or (stated == "auto" and ends_by_position(context)))
+    def marked(context: Context) -> Context:
+        order = context.schedule.item_order
+        if context.rows.one_position or context.computation.selection is not None:
+            return context
+        longest = order == "longest" or (order == "auto" and ends_by_position(context))
+        mixed = order == "auto" and context.rows.sizes_differ(context)
+        return replace(context, longest_first=longest, last_first=longest or mixed)
 
-    return tuple(replace(each, longest_first=True) if marked(each) else each for each in contexts)
+    return tuple(map(marked, contexts))
+
+
+_ROUND = Symbol("roundOfItem")
+"""The round of items that a block's turn takes one of, where the last comes first."""
+
+
+def round_of_turn(context: Context) -> list[Statement]:
+    """The round of a block's turn, where the last comes first; the turn that drains takes the first again.
+
+    The last items of prompts are the smallest. While nothing of a block's rings is in L2, stores to them are
+    slow: the fewer scores its first tiles have, the sooner all its cores work.
+    """
+    if not context.last_first:
+        return []
+    last = (context.items - 1 - _place(context)) // BLOCK_COUNT
+    return [Let(symbol=_ROUND, value=maximum(last - ITEM // BLOCK_COUNT, 0))]
 
 
 def item_of_round(context: Context) -> Expr:
-    """The item that a block takes in its turn ``item``.
+    """The item that a block takes in its turn ``item``, after :func:`round_of_turn`.
 
     Where the longest come first, blocks take one round in one direction and the next in the other, so that
     none has the longest of each. The last whole round begins with the last block: the items of a round that
     is not whole go to blocks that had the shortest.
     """
-    if not context.longest_first:
+    if not context.last_first:
         return ITEM
-    turn, whole = ITEM // BLOCK_COUNT, context.items // BLOCK_COUNT
-    mirrored = (turn < whole) & ((whole - turn) % 2 == 1)
-    place = BLOCK_INDEX if context.items_before is None else ITEM % BLOCK_COUNT
-    return ITEM + select(mirrored, BLOCK_COUNT - 1 - 2 * place, 0)
+    item = _place(context) + _ROUND * BLOCK_COUNT
+    if not context.longest_first:
+        return item
+    whole = context.items // BLOCK_COUNT
+    mirrored = (whole > _ROUND) & ((whole - _ROUND) % 2 == 1)
+    return item + select(mirrored, BLOCK_COUNT - 1 - 2 * _place(context), 0)
+
+
+def _place(context: Context) -> Expr:
+    """Which item of a round a block takes."""
+    return BLOCK_INDEX if context.items_before is None else ITEM % BLOCK_COUNT
 
 
 def split_and_task(context: Context, item: Expr) -> list[Statement]:

@@ -104,6 +104,16 @@ def test_quantization_scales_adds_rounds_and_clips_in_fp32() -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_cast_to_what_is_stored_is_the_rounding_of_the_store(dtype: str) -> None:
+    """And one to fp32 is what rows are until then."""
+
+    def cast(source: nodes.Node) -> nodes.Node:
+        return nodes.Cast(source=source, dtype=dtype, axes=("B", "N", "Q", "E"))
+
+    assert printed(made(cast)) == printed(made())
+
+
 def test_without_an_offset_nothing_is_added() -> None:
     assert not [line for line in printed(made(quantized("scale"), dtype="int8")) if "Add" in line]
 

@@ -1,4 +1,4 @@
-"""Which task a block takes in which turn: every one once, the longest first, about as much for each block."""
+"""Which task a block takes in which turn: every one once, as much as others have, the smallest first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attndsl.lowering.emit.loop_scalars import ITEM
 from attndsl.lowering.masks.visibility import ends_by_position
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.signature.host_scalars import CORES
-from attndsl.lowering.work_partition import add_work_fields, item_of_round, with_item_order
+from attndsl.lowering.work_partition import add_work_fields, item_of_round, round_of_turn, with_item_order
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
 from attndsl.tile.statements import Let
 
@@ -55,10 +55,15 @@ def tasks(c: Context, known: dict[str, Any]) -> list[Task]:
 
 def turns(c: Context, known: dict[str, Any], block: int) -> list[int]:
     """The items of a block, in order."""
-    order = item_of_round(c)
-    blocks = {BLOCK_INDEX.name: block, BLOCK_COUNT.name: known["blocks"]}
-    every = range(block, known["items"], known["blocks"])
-    return [order.evaluate({**known, **blocks, ITEM.name: item}) for item in every]
+    return [item_of(c, known, block, turn) for turn in range(block, known["items"], known["blocks"])]
+
+
+def item_of(c: Context, known: dict[str, Any], block: int, turn: int) -> int:
+    env = {**known, BLOCK_INDEX.name: block, BLOCK_COUNT.name: known["blocks"], ITEM.name: turn}
+    for let in round_of_turn(c):
+        assert isinstance(let, Let)
+        env[let.symbol.name] = let.value.evaluate(env)
+    return int(item_of_round(c).evaluate(env))
 
 
 @pytest.mark.parametrize("mask", [CAUSAL, BEFORE], ids=["longest first", "in turn"])
@@ -100,6 +105,27 @@ def test_blocks_have_every_item_once(items: int, blocks: int) -> None:
     known = {**numbers(c, B=1, N=1, Q=256, cores=24), "items": items, "blocks": min(items, blocks)}
     found = [item for block in range(known["blocks"]) for item in turns(c, known, block)]
     assert sorted(found) == list(range(items))
+
+
+@pytest.mark.parametrize("mask", [CAUSAL, BEFORE], ids=["longest first", "in turn"])
+def test_blocks_begin_with_the_smallest_task_and_drain_with_one_that_exists(mask: Change) -> None:
+    c = prompts(mask)
+    known = numbers(c, B=1, N=8, Q=4096, cores=24)
+    found = tasks(c, known)
+    for block in range(24):
+        mine = [found[item] for item in turns(c, known, block)]
+        assert mine[0][3] == min(rows for *_, rows in mine)
+        if c.longest_first:
+            assert [first for _, _, first, _ in mine] == sorted(first for _, _, first, _ in mine)
+        drains = block + ceil((known["items"] - block) / 24) * 24
+        assert 0 <= item_of(c, known, block, drains) < known["items"]
+
+
+@pytest.mark.parametrize("option", [{"item_order": "splits"}, {"max_rows": 128}, {"task_rows": "most"}])
+def test_blocks_take_their_items_in_order_where_tasks_are_alike_or_the_author_says_so(option: Any) -> None:
+    c = prompts(**option)
+    known = numbers(c, B=1, N=8, Q=4096, cores=24)
+    assert turns(c, known, 3) == list(range(3, known["items"], 24))
 
 
 @pytest.mark.parametrize(("heads", "positions", "cores"), [(8, 4096, 24), (5, 4096, 20), (32, 2048, 24)])

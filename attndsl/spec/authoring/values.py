@@ -169,6 +169,14 @@ class Value(TakesScalars):
             author_line(),
         )
 
+    def __bool__(self) -> bool:
+        name = f"'{self.node.name}'" if isinstance(self.node, Input) else "a value of the computation"
+        raise SpecError(
+            f"{name} is neither true nor false while the spec is read; x.given tells whether a call passes "
+            "an input x, s.where(visible) acts on each score, x is not None asks whether Python has it",
+            author_line(),
+        )
+
     def __matmul__(self, values: Value) -> Value:
         """The weighted sum of value rows over the keys, axes (B, N, Q, E); (S, N, E) of packed queries."""
         where = author_line()
@@ -380,10 +388,11 @@ class TensorValue(Value):
         return of_all_elements("max", self.spec.name)
 
     def __getitem__(self, index: Expr | int | tuple[Expr | int, ...]) -> Load:
-        """One element of an integer tensor, by index symbols or numbers."""
+        """One element of an integer tensor, by index symbols or numbers, one for each dimension; of a tensor
+        with several layouts, by its place among all elements."""
         indices = index if isinstance(index, tuple) else (index,)
         layouts = tuple(self.spec.layouts.values())
-        if len(indices) == 1:
+        if len(indices) == 1 and (len(layouts) != 1 or layouts[0].rank == 1):
             return Load(self.spec.name, check_index(indices[0]))
         if len(layouts) != 1 or layouts[0].rank != len(indices):
             raise SpecError(self._other_rank(len(indices)), author_line())
@@ -399,7 +408,8 @@ class TensorValue(Value):
                 f"'{self.spec.name}' has one of the layouts {texts}, got {given} indices; x.form(layout) is "
                 "the tensor in one of them"
             )
-        return f"'{self.spec.name}' does not have {given} dimensions: its layout is {texts}"
+        count = f"{given} dimensions" if given != 1 else "one dimension"
+        return f"'{self.spec.name}' does not have {count}: its layout is {texts}"
 
 
 def elementwise(op: str, *operands: Operand) -> Value:
