@@ -29,7 +29,7 @@ if sys.dont_write_bytecode:
 # What is kept for other tests is no garbage: to search it was a twentieth of the time.
 gc.set_threshold(50_000, 20, 20)
 
-_DRAWN = ("tests/verify/", "tests/compiler/test_tiling_proofs.py")
+_DRAWN = ("tests/verify/", "tests/diagnosis/test_rounding.py", "tests/compiler/test_tiling_proofs.py")
 """What asks for drawn cases is one piece of work: whoever has it draws the cases once."""
 _DRAWN_SCOPE = "drawn cases"
 _LONG_SCOPES = (

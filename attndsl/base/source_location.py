@@ -28,8 +28,16 @@ def author_line() -> SourceLine:
     """The innermost line of the current call stack that lies outside this package."""
     frame = sys._getframe(1)
     while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE) or file.startswith(_SHIPPED_SPECS):
-            return SourceLine(file, frame.f_lineno)
+        if _is_authors(frame.f_code.co_filename):
+            return SourceLine(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return UNKNOWN_LINE
+
+
+def asked_by_author() -> bool:
+    """Whether who has called the calling function is outside this package."""
+    return _is_authors(sys._getframe(2).f_code.co_filename)
+
+
+def _is_authors(file: str) -> bool:
+    return not file.startswith(_PACKAGE) or file.startswith(_SHIPPED_SPECS)

@@ -34,7 +34,7 @@ from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import spaces
 
 SAMPLED = 6
-"""Kernels of a record whose tile programs are compared whenever its state is asked: the first of its list."""
+"""Kernels of a record whose tile programs the fast tests compare: the first of its list."""
 
 SOURCES: Mapping[str, tuple[str, ...]] = {
     "calls": ("base/stored_order.py", "expr", "graph", "spec", "target/architecture.py"),
@@ -89,19 +89,21 @@ def part_digests(operator: Operator, backend: str) -> dict[str, str]:
     return {part: _digest(operator, part) for part in PARTS[backend]}
 
 
-def differing(
-    operator: Operator, backend: str, parts: Mapping[str, str], programs: Mapping[str, str]
-) -> tuple[str, ...]:
-    """The parts that are not as a record has them.
-
-    ``programs``: kernels, as texts of :class:`Kernel`, with the digests of their tile programs, of which the
-    first are compared. They take longest, so that they are made only where nothing else differs.
-    """
+def differing_parts(operator: Operator, backend: str, parts: Mapping[str, str]) -> tuple[str, ...]:
+    """The parts that are not as a record has them, tile programs apart: nothing is compiled."""
     now = part_digests(operator, backend)
-    found = tuple(part for part, digest in now.items() if digest and parts.get(part) != digest)
-    first = tuple(itertools.islice(programs.items(), SAMPLED))
-    same = all(program_digest(operator, kernel) == digest for kernel, digest in first) if not found else True
-    return found if same and (first or backend == "reference") else (*found, PROGRAMS)
+    return tuple(part for part, digest in now.items() if digest and parts.get(part) != digest)
+
+
+def differing_programs(
+    operator: Operator, programs: Mapping[str, str], most: int | None = None
+) -> tuple[str, ...]:
+    """The kernels whose tile programs are not as a record has them, among the first ``most`` of it.
+
+    ``programs``: digests by the text of a :class:`Kernel`. Each kernel is compiled.
+    """
+    first = itertools.islice(programs.items(), most)
+    return tuple(kernel for kernel, digest in first if program_digest(operator, kernel) != digest)
 
 
 def _digest(operator: Operator, part: str) -> str:

@@ -5,6 +5,9 @@ digests of what decides the run (:mod:`attndsl.campaign.record_keys`): what is d
 makes cases, runs them and compares. Where one of these has changed since, the record says nothing about
 today's code, and whoever asks is told that it is stale. A digest of all sources saves the look at the parts
 where nothing has changed at all.
+
+Who asks for states compiles nothing: tile programs are compared by the tests and by :func:`renew`, which then
+writes the digest of today's sources. Between the two a record is of other sources, and is said to be.
 """
 
 from __future__ import annotations
@@ -21,21 +24,30 @@ import numpy as np
 
 import attndsl
 from attndsl.base.package_files import specs_dir, templates_dir
-from attndsl.campaign.record_keys import differing, kernels_of, part_digests, program_digests
+from attndsl.campaign.record_keys import (
+    PROGRAMS,
+    differing_parts,
+    differing_programs,
+    kernels_of,
+    part_digests,
+    program_digests,
+)
 from attndsl.campaign.results import MISS, PASS, Verification
 from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.cases.features import named, possible_features
+from attndsl.verify.cases.immaterial import why_immaterial
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import WORKLOAD
 
 FOLDER = Path(__file__).parent / "recorded"
 CHECKED, INEFFECTIVE, FAILED, STALE = "checked", "ineffective", "failed", "stale"
-UNCHECKED = "unchecked"
+IMMATERIAL, UNCHECKED = "immaterial", "unchecked"
 """States of a feature on a backend: cases that have it passed; they did, and it matters in none of them; one
-of them missed; the record is of other code; no case that has it was run to the end."""
+of them missed; the record is of other code; cases passed, and the feature can matter in none; no case that
+has it was run to the end."""
 
 _BACKENDS = ("reference", "tile", "emulator")
 _PRESENTING = frozenset({"__init__", "__main__", "cli", "diagnosis", "mutate", "ops", "packing", "tuning"})
@@ -52,27 +64,44 @@ class Record:
 
     ``backends``: for each the digests of what decides it, the cases, how often each feature passed and
     missed, and in how many of the cases that passed it matters; ``impossible``: features that no legal call
-    was found for.
+    was found for; ``immaterial``: features that can matter in no legal call, with the reason.
     """
 
     operator: str
     backends: Mapping[str, Mapping[str, Any]]
     impossible: tuple[str, ...]
+    immaterial: Mapping[str, str] = field(default_factory=dict)
     _differing: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
 
+    def is_of_other_sources(self, backend: str) -> bool:
+        """Whether any source that a backend is made of has changed since, be it one that decides nothing."""
+        return bool(self.backends[backend]["digest"] != digest(self.operator, backend))
+
     def differing(self, backend: str) -> tuple[str, ...]:
-        """What decides a run on a backend that it has, and is not as it was; none where the record holds."""
+        """What decides a run on a backend that it has, and is not as it was; tile programs are not looked at.
+
+        None where the record holds, as far as that is known without compiling.
+        """
         if backend not in self._differing:
-            found = self.backends[backend]
             now: tuple[str, ...] = ()
-            if found["digest"] != digest(self.operator, backend):
-                parts, programs = found.get("parts", {}), found.get("programs", {})
-                now = differing(load(self.operator), backend, parts, programs)
+            if self.is_of_other_sources(backend):
+                parts = self.backends[backend].get("parts", {})
+                now = differing_parts(load(self.operator), backend, parts)
             self._differing[backend] = now
         return self._differing[backend]
 
+    def differing_programs(self, backend: str, most: int | None = None) -> tuple[str, ...]:
+        """The kernels, of the first ``most`` of a backend's cases, whose tile programs are not as they were.
+
+        Compiled, if sources have changed. A backend that runs kernels and has none here differs, too.
+        """
+        if backend == "reference" or not self.is_of_other_sources(backend):
+            return ()
+        programs = self.backends[backend].get("programs", {})
+        return differing_programs(load(self.operator), programs, most) if programs else ("none recorded",)
+
     def state(self, feature: str, backend: str) -> str:
-        """CHECKED, INEFFECTIVE, FAILED, STALE or UNCHECKED."""
+        """CHECKED, INEFFECTIVE, IMMATERIAL, FAILED, STALE or UNCHECKED."""
         found = self.backends.get(backend)
         counts = {} if found is None else found["features"].get(feature, {})
         if found is None or not counts.get(PASS, 0) + counts.get(MISS, 0):
@@ -81,7 +110,9 @@ class Record:
             return STALE
         if counts.get(MISS):
             return FAILED
-        return INEFFECTIVE if found["effective"].get(feature) == 0 else CHECKED
+        if found["effective"].get(feature) != 0:
+            return CHECKED
+        return IMMATERIAL if feature in self.immaterial else INEFFECTIVE
 
 
 @functools.cache
@@ -134,7 +165,7 @@ def read(operator: str, folder: Path = FOLDER) -> Record | None:
     if not path.is_file():
         return None
     data = json.loads(path.read_text(encoding="utf-8"))
-    return Record(operator, data["backends"], tuple(data["impossible"]))
+    return Record(operator, data["backends"], tuple(data["impossible"]), data.get("immaterial", {}))
 
 
 def write(operator: Operator, found: Verification, cases: Iterable[Case], folder: Path = FOLDER) -> Path:
@@ -158,12 +189,47 @@ def write(operator: Operator, found: Verification, cases: Iterable[Case], folder
     data = {
         "operator": operator.name,
         "impossible": list(impossible_features(operator, found.features_covered())),
+        "immaterial": dict(immaterial_features(operator, found.features_effective())),
         "backends": dict(sorted(backends.items())),
     }
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{operator.name}.json"
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    _write(path, data)
     return path
+
+
+def renew(operator: str, folder: Path = FOLDER) -> dict[str, tuple[str, ...]]:
+    """Compare a record with today's code, all tile programs included, and say that it is of today's sources.
+
+    By backend what differs; nothing is written where anything does: only another verification renews it then.
+    """
+    record = read(operator, folder)
+    if record is None:
+        return dict.fromkeys(_BACKENDS, ("not recorded",))
+    stale = {}
+    for backend in record.backends:
+        found = record.differing(backend)
+        if not found and record.differing_programs(backend):
+            found = (PROGRAMS,)
+        if found:
+            stale[backend] = found
+    if not stale:
+        path = folder / f"{operator}.json"
+        data = json.loads(path.read_text(encoding="utf-8"))
+        for backend, kept in data["backends"].items():
+            kept["digest"] = digest(operator, backend)
+        _write(path, data)
+    return stale
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+def sources_changed(operator: Operator, folder: Path = FOLDER) -> tuple[str, ...]:
+    """The recorded backends of which any source is another than the record's."""
+    record = read(operator.name, folder)
+    return () if record is None else tuple(filter(record.is_of_other_sources, record.backends))
 
 
 def impossible_features(operator: Operator, seen: Iterable[str]) -> Iterator[str]:
@@ -175,6 +241,15 @@ def impossible_features(operator: Operator, seen: Iterable[str]) -> Iterator[str
             name = named(operator.name, space.operator.name, feature)
             if name not in known and solve(space, rng, {**pins, WORKLOAD: "any"}, walks=10) is None:
                 yield name
+
+
+def immaterial_features(operator: Operator, effective: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """The features that matter in no case because they can matter in none, with the reason."""
+    for space in spaces(operator):
+        for feature in possible_features(space):
+            name = named(operator.name, space.operator.name, feature)
+            if effective.get(name) == 0 and (why := why_immaterial(space, feature)) is not None:
+                yield name, why
 
 
 def features_by_backend(operator: Operator, folder: Path = FOLDER) -> dict[str, dict[str, str]]:

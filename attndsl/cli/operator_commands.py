@@ -19,7 +19,11 @@ from attndsl.cli.command_options import (
     set_option,
 )
 
-_TOLD = {"ineffective": "without effect in their cases", "stale": "stale"}
+_TOLD = {
+    "immaterial": "can change no result",
+    "ineffective": "without effect in their cases",
+    "stale": "stale",
+}
 """States besides "checked" that the list counts."""
 STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source", "tiling")
 
@@ -31,6 +35,8 @@ def list_operators(as_json: bool) -> None:
 
     The last comes from recorded verifications (attndsl verify --record), never from declarations; a record
     of other code than today's is shown as stale, features without effect on the results of any case apart.
+    Nothing is compiled: where sources have changed that decide nothing but tile programs, the list says so,
+    and attndsl verify --renew-record compares these.
     """
     from attndsl.cli.stored_answers import everything_shipped, stored_answer
 
@@ -46,12 +52,13 @@ def list_operators(as_json: bool) -> None:
             states = [states[backend] for states in row["features"].values()]
             others = ((states.count(name), told) for name, told in _TOLD.items())
             rest = "".join(f", {count} {told}" for count, told in others if count)
-            click.echo(f"    {backend}: {states.count('checked')} of them checked{rest}")
+            since = ", sources changed since" if backend in row["sources_changed"] else ""
+            click.echo(f"    {backend}: {states.count('checked')} of them checked{rest}{since}")
 
 
 def _rows() -> list[dict[str, Any]]:
     """Each shipped operator with the state of its features on each backend."""
-    from attndsl.campaign.records import features_by_backend
+    from attndsl.campaign.records import features_by_backend, read, sources_changed
 
     return [
         {
@@ -61,6 +68,8 @@ def _rows() -> list[dict[str, Any]]:
             "target": operator.device.name,
             "dtypes": list(operator.tensors[0].dtypes),
             "features": features_by_backend(operator),
+            "sources_changed": list(sources_changed(operator)),
+            "immaterial": dict(record.immaterial) if (record := read(operator.name)) else {},
         }
         for operator in operators(())
     ]

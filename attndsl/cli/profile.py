@@ -13,6 +13,7 @@ from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator import Knobs
 from attndsl.emulator.report import Report
 from attndsl.execute.execute import execute
+from attndsl.expr import as_expr
 from attndsl.spec.binding.call import Call
 from attndsl.target import Device
 from attndsl.target.costs import Rate, cost_lines
@@ -104,6 +105,9 @@ class Profile:
         sizes = ", ".join(f"{name}={value}" for name, value in self.sizes.items())
         blocks, cubes, vectors = self.cores
         yield f"{self.kernel}: {sizes}"
+        empty = [name for name, value in self.sizes.items() if not value]
+        if empty:
+            yield f"    {' and '.join(empty)} of 0: the call has nothing to compute, its kernel only starts"
         yield f"    on {blocks} blocks of {cubes} AIC and {vectors} AIV of {self.device.title}"
         launch = self.device.launch_microseconds
         yield f"    predicted {self.time:.1f} us, at worst {self.worst:.1f}; a launch adds about {launch:g}"
@@ -160,7 +164,7 @@ def profile_call(
         operator=call.operator.name,
         device=device,
         kernel=kernel_name(launch.compiled),
-        sizes={name: int(value) for name, value in call.dims.items() if value},
+        sizes=_sizes(call),
         cores=report.cores,
         time=float(counters["microseconds"]),
         bounds=_bounds(report, device, used),
@@ -187,6 +191,13 @@ def profile_call(
         bank_conflicts=counters["bank_conflicts"],
         schedule=asdict(launch.compiled.schedule),
     )
+
+
+def _sizes(call: Call) -> dict[str, int]:
+    """The sizes of the tensors that are passed; others are 0."""
+    layouts = (call.operator.tensor(name).layouts[key] for name, key in call.layouts.items())
+    measured = {name for layout in layouts for extent in layout.shape() for name in as_expr(extent).symbols()}
+    return {name: int(value) for name, value in call.dims.items() if value or name in measured}
 
 
 def _core_counts(report: Report) -> dict[str, int]:

@@ -13,6 +13,8 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.specialization import kernel_inputs, settings_of
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.printer import print_memory_map, print_program
+from attndsl.verify.cases.cases import spaces
+from attndsl.verify.space.solve import check_some_value
 
 
 def describe_stages(
@@ -25,10 +27,13 @@ def describe_stages(
     schedule, its bound and those of other schedules.
 
     Raises:
+        NoValue: no size, or no value of a parameter, keeps the spec's own constraints.
         UserError: the request names what the operator does not have, or does not allow.
         ScheduleError: a stage behind the graph is wanted and the operator has no lowering for it.
     """
     texts: dict[str, str] = {}
+    for space in spaces(operator):
+        check_some_value(space)
     operator, request = chosen_mode(operator, request)
     if request != KernelRequest():  # what is asked for is checked, whatever is shown
         wanted_specializations(operator, request)

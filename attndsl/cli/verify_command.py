@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,6 +88,11 @@ DEFAULT_CASES = 48
 )
 @cann_option
 @click.option("--record", is_flag=True, help="write what was checked to attndsl/campaign/recorded")
+@click.option(
+    "--renew-record",
+    is_flag=True,
+    help="run no case: compare the record with today's code, tile programs included, and say that it holds",
+)
 @campaign_options("cases")
 @loudness_options
 @json_option
@@ -104,6 +110,7 @@ def verify(
     project: Path | None,
     cann: Path | None,
     record: bool,
+    renew_record: bool,
     scheduler: str | None,
     journal: Path | None,
     as_json: bool,
@@ -113,6 +120,9 @@ def verify(
     Exit code 0 only if every backend that was asked for ran at least one case of each operator
     and none missed.
     """
+    if renew_record:
+        _renew(names, as_json)
+        return
     from attndsl.campaign import NotGenerated, records
     from attndsl.campaign import verify as verify_operator
     from attndsl.campaign.cluster import Cluster
@@ -220,6 +230,37 @@ def verify(
                 click.echo(line)
     if gaps or not all(result.ok for result, _, _ in results):
         raise click.exceptions.Exit(FAILED)
+
+
+def _renew(names: tuple[str, ...], as_json: bool) -> None:
+    """Renew the records that hold, and name what is another in those that do not."""
+    from attndsl.campaign import records
+
+    _refuse_others("renew_record", beside={"names", "as_json", "quiet", "verbose"})
+    stale = {}
+    for operator in operators(names):
+        stale[operator.name] = records.renew(operator.name)
+        for backend, parts in stale[operator.name].items():
+            click.echo(f"stale: {operator.name} on {backend} by {', '.join(parts)}", err=True)
+        if not stale[operator.name]:
+            tell(f"{operator.name}: as recorded")
+    ok = not any(stale.values())
+    if as_json:
+        answer(ok=ok, stale={name: found for name, found in stale.items() if found})
+    if not ok:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _refuse_others(option: str, beside: Collection[str]) -> None:
+    """An option that runs no case takes none of those that say how cases are run."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name != option and name not in beside:
+            raise click.UsageError(
+                f"--{option.replace('_', '-')} runs no case; leave out {parameter.opts[0]}"
+            )
 
 
 def _options(operator: Operator, project: Path | None, cann: Path | None, changes: tuple[str, ...]) -> str:

@@ -35,8 +35,19 @@ _BY_ROUNDING = 2.0**-6
 """Of the larger of an element and its tensor's root mean square; of integers one step."""
 _PATTERNS = (Knobs().poison, 0x3C00)
 """Of never-written memory: NaN, and a number in all floating dtypes."""
-_TOLD = ("item", "work", "batch", "kvHead", "firstHead", "firstQuery", "tile", "firstKey", "rowBegin", "r0")
-"""Scalars that say where in the work a core was; ``item`` is its turn where ``work`` is the item."""
+_TOLD = (
+    "item",
+    "takenItem",
+    "batch",
+    "kvHead",
+    "firstHead",
+    "firstQuery",
+    "tile",
+    "firstKey",
+    "rowBegin",
+    "r0",
+)
+"""Scalars that say where in the work a core was; ``item`` is its turn where ``takenItem`` is the item."""
 
 
 class RunsKernels(Protocol):

@@ -128,4 +128,7 @@ def _field(value: Any, names: dict[Node, str], number: str) -> str | None:
         return str(value)
     if isinstance(value, tuple):
         return f"[{', '.join(str(_field(each, names, number)) for each in value)}]"
+    if isinstance(value, frozenset):  # a set has another order in each process
+        told = sorted(map(repr, value), key=lambda text: (len(text), text))
+        return f"frozenset({{{', '.join(told)}}})"
     return format(value, number) if isinstance(value, float) else str(value)

@@ -15,6 +15,7 @@ from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALL
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
 from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import Schedule, limits_of
+from attndsl.lowering.one_name import one_name
 from attndsl.lowering.phases import PhaseInput, Place, phases
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.selection.block_selection import selection, selects_blocks
@@ -29,6 +30,7 @@ from attndsl.lowering.work_partition import (
 )
 from attndsl.target import Device
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
+from attndsl.tile.instructions.units import BLOCK_LANES
 from attndsl.tile.program import BLOCK_COUNT, Constant, Program, Requirement
 from attndsl.tile.statements import For, Let, Note, Statement, seq
 
@@ -46,8 +48,9 @@ def lower(
 
 
 def with_hoisted_loads(program: Program) -> Program:
-    """The joint program without repeated scalar reads of global memory; its buffers stay what they are."""
-    return program.with_(body=hoist_scalar_loads(program.body))
+    """The joint program without repeated scalar reads of global memory, and without two names for one scalar;
+    its buffers stay what they are."""
+    return program.with_(body=one_name(hoist_scalar_loads(program.body)))
 
 
 def first_draft(
@@ -89,6 +92,7 @@ def first_draft(
 
 _UNITS = (
     Constant(REPEAT_LANES, "fp32 lanes of one vector repeat"),
+    Constant(BLOCK_LANES, "fp32 lanes of a 32-byte block; a partial maximum or sum fills one"),
     Constant(FRACTAL_SIZE, "rows and columns of a cube fractal"),
 )
 _EXTREMES = (
@@ -96,8 +100,9 @@ _EXTREMES = (
     Constant(SMALLEST, "smallest normal number, the sum of a row without keys"),
 )
 
-_WORK = Symbol("work")
-"""The item of a turn of a continuous pipeline, whose last turn has no item of its own."""
+_TAKEN = Symbol("takenItem")
+"""The item that a turn takes: not its number where items come in another order; an existing one in the last
+turn, which has none."""
 _OF_INT8 = (Constant(INT8_DEPTH, "columns of a cube fractal of int8"),)
 
 
@@ -111,14 +116,14 @@ def _item_loop(given: PhaseInput) -> Statement:
     """Every block takes each ``blockCount``-th item, of the first attention from ``blockIndex`` on."""
     context = given.context
     item: Expr = item_of_turn(context, item_of_round(context))
-    work = list[Statement]()
+    taken = list[Statement]()
     if not item.same(ITEM):
-        work, item = [*round_of_turn(context), Let(symbol=_WORK, value=item)], _WORK
+        taken, item = [*round_of_turn(context), Let(symbol=_TAKEN, value=item)], _TAKEN
     finish = phases(Place.ITEM, given).body
     further = selection(context, given.modifiers) if selects_blocks(context) else None
     on_rows = attention_loop(context, given.modifiers, finish, further)
     body = seq(
-        *work,
+        *taken,
         *split_and_task(context, item),
         *context.rows.enter(context),
         *key_range(context),

@@ -14,7 +14,6 @@ from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr
 from attndsl.expr.argument_facts import split_of
 from attndsl.graph import nodes
-from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
@@ -30,10 +29,12 @@ from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.layout import Layout
 from attndsl.spec.contract.split import BATCH, rows_from_end
 from attndsl.target import Architecture
+from attndsl.tile.instructions.units import block_elements
 
 # The io dtypes that cube and vector instructions of the lowering take.
 IO_DTYPES = ("float16", "bfloat16", "int8")
 _TILES = (64, 128)
+_BLOCK_LANES = block_elements("float32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def candidate(
 
 def largest_head(architecture: Architecture) -> int:
     """Largest padded head size: the distance of two fp32 rows is a repeat stride."""
-    return architecture.max_repeat_stride * STATISTIC_LANES // architecture.fractal * architecture.fractal
+    return architecture.max_repeat_stride * _BLOCK_LANES // architecture.fractal * architecture.fractal
 
 
 Finding = tuple[str, SourceLine] | tuple[str, SourceLine, str]
@@ -138,8 +139,8 @@ def copies_of_statistics_fill_a_block(c: Candidate) -> Iterator[Finding]:
     """A statistic leaves as one number a row, or as one block of equal ones."""
     copies = c.operator.axis_extents.get("L")
     for output in c.computation.statistics:
-        if "L" in output.axes and (copies is None or not copies.same(Const(STATISTIC_LANES))):
-            what = f"output '{output.name}' of other than {STATISTIC_LANES} copies"
+        if "L" in output.axes and (copies is None or not copies.same(Const(_BLOCK_LANES))):
+            what = f"output '{output.name}' of other than {_BLOCK_LANES} copies"
             yield f"{what} (leave .repeated() out for one number a row)", output.where
 
 

@@ -5,6 +5,7 @@ The Python tiling function evaluates these; the C++ one is printed from them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimum, round_up, select
@@ -86,30 +87,32 @@ def _even_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr) -> Exp
     The core with most items has ``ceil(tasks * parts / cores)`` of them, each a part of a task's keys.
     """
     number, constant = context.inventory.host_number, context.inventory.host_constant
-    whole, kept = _worth(context)
+    worth = _worth(context)
     fewest = constant("tilesOfEvenSplit", 2, "score tiles of such a split, at least")
     rounds = number(context.label("tasksOfCore"), ceil_div(tasks, cores), "tasks of the busiest core")
 
-    def saves(parts: int, name: str) -> Expr:
+    def is_even(parts: int, name: str) -> Expr:
         busiest = number(
             context.label(f"{name}OfCore"),
             ceil_div(tasks * parts, cores),
             f"items of the busiest core if each task has {parts} splits",
         )
-        worth = (busiest * whole <= rounds * parts * kept) & (tiles >= fewest * parts)
+        saves = worth(busiest, rounds * parts) & (tiles >= fewest * parts)
         meaning = f"whether {parts} splits of each task even out the cores"
-        return number(context.label(f"{name}AreEven"), worth, meaning, "bool")
+        return number(context.label(f"{name}AreEven"), saves, meaning, "bool")
 
-    return select(saves(3, "thirds"), 3, select(saves(2, "halves"), 2, 1))
+    return select(is_even(3, "thirds"), 3, select(is_even(2, "halves"), 2, 1))
 
 
-def _worth(context: Context) -> tuple[Expr, Expr]:
-    """What the busiest core has without splits that even out the cores, and with them at most."""
-    constant = context.inventory.host_constant
-    return (
-        constant("workWithoutEvenSplits", 10, "the work of the busiest core, in tenths"),
-        constant("workWithEvenSplits", 9, "tenths that splits may leave of it to be worth their merge"),
-    )
+def _worth(context: Context) -> Callable[[Expr, Expr], Expr]:
+    """Whether splits save the busiest core enough: work with them, without them, of one unit."""
+    meaning = "splits are worth their merge if they save one part in so many of the busiest core's work"
+    part = context.inventory.host_constant("worthwhilePart", 10, meaning)
+
+    def worth(busiest: Expr, plain: Expr) -> Expr:
+        return busiest * part <= plain * (part - 1)
+
+    return worth
 
 
 def _finer_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr, idle: Expr) -> Expr:
@@ -117,7 +120,7 @@ def _finer_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr, idle:
     the core with most tiles has a tenth less of them. It costs little where rows are merged anyway.
     """
     number, label = context.inventory.host_number, context.label
-    whole, kept = _worth(context)
+    worth = _worth(context)
 
     def most(parts: Expr) -> Expr:
         return ceil_div(tasks * parts, cores) * ceil_div(tiles, parts)
@@ -131,7 +134,7 @@ def _finer_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr, idle:
         busiest = number(
             label(f"{name}TilesOfCore"), most(parts), "score tiles of the busiest core with them"
         )
-        saves = (parts <= tiles) & (busiest * whole <= plain * kept)
+        saves = (parts <= tiles) & worth(busiest, plain)
         return parts, number(label(f"{name}AreWorth"), saves, "whether they even out the cores", "bool")
 
     two, of_two = finer(2, "two")

@@ -35,16 +35,19 @@ _VECTOR = re.compile(
 )
 _SIGNATURE = re.compile(r"\binline\s+(?:constexpr\s+)?[\w:]+\s+(\w+)\s*\(([^()]*)\)")
 _GLOBAL = re.compile(r"\w*Gm_|\w+\.\w*Gm\b|global\b")
+_BLOCK, _REPEAT = 8, 64
+"""Lanes of float32 in a block, and in a repeat."""
 _DISTANCE, _ROWS = re.compile(r"(?i)pitch|stride|step|imageRows|productRows"), re.compile(r"(?i)rows|count")
 
 
 @dataclass(frozen=True, slots=True)
 class Helper:
     """A function of the runtime header. ``pipe``: that of its instructions, None without any; ``fields``:
-    what its arguments are."""
+    what its arguments are; ``units``: in what the function counts them, for others do not differ."""
 
     pipe: str | None
     fields: tuple[str, ...]
+    units: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,16 @@ class Instructions:
         """Those of a project with this runtime header."""
         source = SourceModel(runtime)
         own, found = Instructions({}), dict[str, Helper]()
-        signatures = [(match[1], match[2]) for match in _SIGNATURE.finditer(source.code)]
+        matches = list(_SIGNATURE.finditer(source.code))
+        ends = [*(match.start() for match in matches[1:]), len(source.code)]
+        signatures = [
+            (match[1], _fields(match[2]), _units(match[2], source.code[match.end() : end]))
+            for match, end in zip(matches, ends, strict=False)
+        ]
         for _ in signatures:  # helpers may call each other, in any order
             before = dict(found)
-            for name, parameters in signatures:
-                found[name] = Helper(own._pipe_within(source, name), _fields(parameters))
+            for name, fields, units in signatures:
+                found[name] = Helper(own._pipe_within(source, name), fields, units)
             own = Instructions(dict(found))
             if found == before:
                 break
@@ -85,6 +93,11 @@ class Instructions:
             return self.helpers[call.name].fields
         return PARAMETERS.get(call.name, ())
 
+    def units_of(self, call: CallText) -> tuple[int, ...]:
+        """In what the arguments of :meth:`fields_of` are counted."""
+        units = self.helpers[call.name].units if call.name in self.helpers else ()
+        return units or (1,) * len(self.fields_of(call))
+
     def _pipe_within(self, source: SourceModel, function: str) -> str | None:
         """The pipe of the first instruction in a function."""
         for statement in source.statements:
@@ -94,11 +107,28 @@ class Instructions:
         return None
 
 
+def _names(parameters: str) -> list[tuple[str, str]]:
+    """The parameters, each with its name."""
+    texts = re.split(r",(?![^<]*>)", parameters)
+    return [(each, re.findall(r"\w+", each)[-1] if each.strip() else "") for each in texts]
+
+
+def _units(parameters: str, body: str) -> tuple[int, ...]:
+    """What the parameters of a function are divided by, or taken in steps of: blocks or repeats of lanes."""
+    return tuple(
+        _REPEAT
+        if re.search(rf"< {name}; \w+ \+= kLanes\b", body)
+        else _BLOCK
+        if re.search(rf"\b{name} / kBlockLanes\b|OfBlocks\({name}\)", body)
+        else 1
+        for _, name in _names(parameters)
+    )
+
+
 def _fields(parameters: str) -> tuple[str, ...]:
     """What parameters are, by their names."""
     found = []
-    for each in re.split(r",(?![^<]*>)", parameters):
-        name = re.findall(r"\w+", each)[-1] if each.strip() else ""
+    for each, name in _names(parameters):
         if "Tensor" in each:
             found.append(OTHER)
         elif _DISTANCE.search(name):

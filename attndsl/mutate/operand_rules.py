@@ -32,23 +32,25 @@ def _functions(source: EmittedText) -> Iterator[Span]:
     return (statement.span for statement in source.statements)
 
 
-def _parameters(source: EmittedText) -> Iterator[tuple[CallText, Span, str]]:
-    """The fields of instructions' parameters that mean something, with what they are."""
+def _parameters(source: EmittedText) -> Iterator[tuple[Span, str, int]]:
+    """The fields of instructions' parameters that mean something, with what they are and the least change
+    that makes a difference: of a number that is counted in blocks or repeats, one of these."""
     for span in _functions(source):
         for call in source.calls(span):
-            fields = source.instructions.fields_of(call)
+            fields, units = source.instructions.fields_of(call), source.instructions.units_of(call)
             counts = [source.code_at(a) for a, f in zip(call.arguments, fields, strict=False) if f == COUNT]
             alone = any(_SINGLE.match(each) for each in counts)
-            for argument, field in zip(call.arguments, fields, strict=False):
+            for argument, field, unit in zip(call.arguments, fields, units, strict=False):
                 if field and not (field == DISTANCE and alone):
-                    yield call, argument, field
+                    whole = field == DISTANCE or _CONSTANT.match(source.at(argument))
+                    yield argument, field, unit if whole else 1
 
 
 def strides(source: EmittedText) -> Iterator[Defect]:
     """A stride of an instruction, or of a tensor in an address, one too large."""
-    for _, argument, field in _parameters(source):
+    for argument, field, unit in _parameters(source):
         if field == DISTANCE:
-            yield Defect(STRIDE, argument, f"{source.at(argument)} + 1")
+            yield Defect(STRIDE, argument, f"{source.at(argument)} + {unit}")
     for span in _functions(source):
         for match in _TILING_STRIDE.finditer(source.code, span.start, span.end):
             yield Defect(STRIDE, Span(*match.span()), f"({match[0]} + 1)")
@@ -71,9 +73,9 @@ def tails(source: EmittedText) -> Iterator[Defect]:
                 yield Defect(TAIL, call.span, f"(({one}) / ({other}))")
             elif call.name == "RoundUp" and not _divided(source, call, other):
                 yield Defect(TAIL, call.span, f"({one})")
-    for _, argument, field in _parameters(source):
+    for argument, field, unit in _parameters(source):
         if field in (COUNT, LENGTH):
-            yield Defect(TAIL, argument, f"{source.at(argument)} - 1")
+            yield Defect(TAIL, argument, f"{source.at(argument)} - {unit}")
 
 
 def _divided(source: EmittedText, call: CallText, unit: str) -> bool:

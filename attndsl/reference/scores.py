@@ -98,7 +98,7 @@ def _product(state: State, scores: Scores, block: Block, node: Node, factor: flo
     """``factor * query . key^T``, the value of ``node``; its scaled queries are kept for the next keys."""
     heads, queries, keys = block.shape
     if id(node) not in block.query_rows:
-        plain = _queries(state, scores.query, block)
+        plain = query_rows(state, scores.query, block)
         block.query_rows[id(node)] = plain if factor is None else plain * state.real.type(factor)
     rows = block.readers[id(scores.keys)].read(block.keys.start, block.keys.stop)
     out = _place(state, node, block.shape)
@@ -106,7 +106,7 @@ def _product(state: State, scores: Scores, block: Block, node: Node, factor: flo
     return out
 
 
-def _queries(state: State, node: Node, block: Block) -> Array:
+def query_rows(state: State, node: Node, block: Block) -> Array:
     """The queries of the block as (heads * queries, channels)."""
     stored = state.once(_stored_queries, node)
     if isinstance(node, PackedQueries):

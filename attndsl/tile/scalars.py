@@ -31,6 +31,8 @@ _BINDERS: dict[type[Statement], tuple[str, ...]] = {
     Collect: ("count", "index"),
 }
 
+_DEFINING = frozenset({*_BINDERS, KeepScalars})
+
 # Scalars of the functions that sum over an index range.
 _FOLD_SCALARS = {"extent", "found", "value"}
 
@@ -46,6 +48,8 @@ def defined(statement: Statement) -> tuple[str, ...]:
 
 def binds(statement: Statement) -> tuple[str, ...]:
     """The scalars that a statement defines, for what follows it or for what is inside."""
+    if type(statement) not in _DEFINING:  # nearly all; asked very often
+        return ()
     if isinstance(statement, KeepScalars):
         return _counted(statement.steps)
     bound = tuple(getattr(statement, name).name for name in _BINDERS.get(type(statement), ()))
@@ -77,11 +81,18 @@ def own_names(program: Program) -> frozenset[str]:
         found |= {buffer.name, f"{buffer.name}Slot"}
     for tensor in (*program.parameters, *program.workspace):
         found |= {global_name(tensor.name), list_name(tensor.name)}
-    for item in program.statements():
-        found.update(binds(item))
-        if isinstance(item, Collect):
-            found.add(item.array.name)
-    return frozenset(found)
+    return frozenset(found).union(*map(_own_names_inside, program.trees()))
+
+
+@kept
+def _own_names_inside(statement: Statement) -> frozenset[str]:
+    """The scalars and arrays that a statement and all inside it define; passes keep most statements."""
+    own = (*binds(statement), *((statement.array.name,) if isinstance(statement, Collect) else ()))
+    children = statement.children()
+    return frozenset(own).union(*map(_own_names_inside, children)) if own or children else _NONE
+
+
+_NONE = frozenset[str]()
 
 
 @kept

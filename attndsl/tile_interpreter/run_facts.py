@@ -38,7 +38,7 @@ class RingWrites:
         tile = scalars.get("tile")
         if tile is None:
             return
-        item = int(scalars.get("work", scalars.get("item", 0)))
+        item = int(scalars.get("takenItem", scalars.get("item", 0)))
         self._items.setdefault((ring, block), set()).add(item)
         self._tiles.setdefault((ring, block, item), set()).add(int(tile))
         self._slots.setdefault((ring, block, item, place), set()).add(int(tile))

@@ -6,19 +6,29 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from attndsl import campaign
 from attndsl.api import ops
 from attndsl.campaign import records
+from attndsl.campaign.results import Verification
+from attndsl.cli.cli import cli
+from attndsl.cli.command_frame import run_command
+from attndsl.spec.operator.operator import Operator
 
 SMALL = ("--feature", "none", "--dtype", "float16")
+Done = subprocess.CompletedProcess[str]
+Command = Callable[..., Done]
 
 
-def attndsl(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+def in_a_process(*arguments: str, cwd: Path | None = None, **environment: str) -> Done:
+    """A command where its environment matters."""
     return subprocess.run(
         [sys.executable, "-m", "attndsl", *arguments],
         capture_output=True,
@@ -29,7 +39,23 @@ def attndsl(*arguments: str, cwd: Path | None = None, **environment: str) -> sub
     )
 
 
-def test_list_names_operator_and_features() -> None:
+@pytest.fixture
+def attndsl(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """A command in this process, which has imported what most of its time would go to."""
+
+    def run(*arguments: str, cwd: Path | None = None) -> Done:
+        with monkeypatch.context() as patched:
+            if cwd is not None:
+                patched.chdir(cwd)
+            capfd.readouterr()
+            code = run_command(cli, arguments)
+            said = capfd.readouterr()
+        return subprocess.CompletedProcess(arguments, code, said.out, said.err)
+
+    return run
+
+
+def test_list_names_operator_and_features(attndsl: Command) -> None:
     done = attndsl("list", "--json")
     rows = {row["name"]: row for row in json.loads(done.stdout)["operators"]}
     assert rows["incre_flash_attention"]["document"] == "mindspore.ops.incre_flash_attention"
@@ -37,14 +63,14 @@ def test_list_names_operator_and_features() -> None:
     assert "dequant_scale1" not in rows["incre_flash_attention"]["features"]  # reserved: never computed with
 
 
-def test_show_prints_each_stage() -> None:
+def test_show_prints_each_stage(attndsl: Command) -> None:
     done = attndsl("show", "incre_flash_attention", "--json", "--stage", "graph", "--stage", "cores", *SMALL)
     texts = json.loads(done.stdout)
     assert "Softmax" in texts["graph"]
     assert "set MTE2->V scoreReady" in texts["cores"]
 
 
-def test_generate_writes_once_and_then_touches_nothing(tmp_path: Path) -> None:
+def test_generate_writes_once_and_then_touches_nothing(tmp_path: Path, attndsl: Command) -> None:
     command = ("generate", "incre_flash_attention", "--out", str(tmp_path), "--set", "D=40", *SMALL)
     first = attndsl(*command)
     assert first.returncode == 0, first.stderr
@@ -109,7 +135,7 @@ def test_generate_writes_once_and_then_touches_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(
-    arguments: tuple[str, ...], names: list[str], tmp_path: Path
+    arguments: tuple[str, ...], names: list[str], tmp_path: Path, attndsl: Command
 ) -> None:
     done = attndsl(*arguments, cwd=tmp_path)
     assert done.returncode == 2
@@ -118,7 +144,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_near_twins_of_wrong_usage_are_taken(tmp_path: Path) -> None:
+def test_near_twins_of_wrong_usage_are_taken(tmp_path: Path, attndsl: Command) -> None:
     shape = ("--shape", "batch=1,headNum=2,headSize=16,maxSeqLen=32", "--set", "maskType=0")
     (tmp_path / "mine.py").write_text(MINE)
     for arguments in (
@@ -135,13 +161,28 @@ def test_near_twins_of_wrong_usage_are_taken(tmp_path: Path) -> None:
         ),
         ("profile", "self_attention", *shape, "--dtype", "float16", "--set", "dtype(query)=float16"),
         ("verify", "mine.py", "--case", "4", "--cases", "5", "--seed", "0", "--backend", "reference"),
-        ("verify", "mine.py", "--case", "49", "--backend", "reference"),  # of a stream without an end
     ):
         done = attndsl(*arguments, cwd=tmp_path)
         assert done.returncode == 0, (arguments, done.stderr)
 
 
-def test_output_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_case_may_lie_beyond_the_default_number(
+    tmp_path: Path, attndsl: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a stream without an end; to search for so many takes long, so that another is run in its place."""
+    (tmp_path / "mine.py").write_text(MINE)
+    asked = []
+
+    def first(operator: Operator, *, only: tuple[int, ...], **options: Any) -> Verification:
+        asked.append(only)
+        return campaign.runner.verify(operator, only=(0,), **options)
+
+    monkeypatch.setattr(campaign, "verify", first)
+    done = attndsl("verify", "mine.py", "--case", "49", "--backend", "reference", cwd=tmp_path)
+    assert done.returncode == 0 and asked == [(49,)], done.stderr
+
+
+def test_output_folder_that_cannot_be_written(tmp_path: Path, attndsl: Command) -> None:
     (tmp_path / "taken").write_text("a file")
     done = attndsl("generate", "incre_flash_attention", "--out", str(tmp_path / "taken"), *SMALL)
     assert done.returncode == 2
@@ -154,7 +195,7 @@ def test_missing_compiler_is_named(tmp_path: Path) -> None:
     q, k = (rng.standard_normal((1, 1, 1, 16)).astype(np.float16) for _ in range(2))
     np.savez(tmp_path / "in.npz", query=q, **{"key.0": k, "value.0": k}, input_layout="BNSD", num_heads=1)
     (tmp_path / "bin").mkdir()
-    done = attndsl(
+    done = in_a_process(
         "run",
         "incre_flash_attention",
         str(tmp_path / "in.npz"),
@@ -168,7 +209,7 @@ def test_missing_compiler_is_named(tmp_path: Path) -> None:
     assert "compiler" in done.stderr and len(done.stderr.strip().split("\n")) == 1
 
 
-def test_run_answers_a_call_from_a_file(tmp_path: Path) -> None:
+def test_run_answers_a_call_from_a_file(tmp_path: Path, attndsl: Command) -> None:
     rng = np.random.default_rng(1)
     q = rng.standard_normal((2, 4, 1, 32)).astype(ml_dtypes.bfloat16)
     k, v = (rng.standard_normal((2, 2, 50, 32)).astype(ml_dtypes.bfloat16) for _ in range(2))
@@ -194,7 +235,7 @@ def test_generated_text_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None
     texts = set()
     for seed in ("0", "7"):
         command = ("generate", "incre_flash_attention", "--out", str(tmp_path / seed), *SMALL)
-        assert attndsl(*command, PYTHONHASHSEED=seed).returncode == 0
+        assert in_a_process(*command, PYTHONHASHSEED=seed).returncode == 0
         folder = tmp_path / seed / "incre_flash_attention"
         files = (path for path in folder.rglob("*") if path.is_file())
         texts.add(tuple(sorted((path.name, path.read_text()) for path in files)))
@@ -217,14 +258,14 @@ op.output("out", attend.softmax(s) @ attend.rows(v), like=q)
 """
 
 
-def test_a_spec_of_ones_own(tmp_path: Path) -> None:
+def test_a_spec_of_ones_own(tmp_path: Path, attndsl: Command) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     done = attndsl("generate", "mine.py", "--out", "out", *SMALL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out/plain_attention/op_kernel/plain_attention_d128.h").is_file()
 
 
-def test_generate_tells_before_it_writes(tmp_path: Path) -> None:
+def test_generate_tells_before_it_writes(tmp_path: Path, attndsl: Command) -> None:
     """--dry-run and --diff touch nothing; what is removed is named; a diff stands alone on its output."""
     (tmp_path / "mine.py").write_text(MINE)
     command = ("generate", "mine.py", "--out", "out", "--dtype", "float16", "--set")
@@ -257,13 +298,13 @@ def test_verify_ends_and_records_nothing_when_the_emulator_does_not_compile(tmp_
     broken.chmod(0o755)
     command = ("verify", "mine.py", "--cases", "6", "--backend", "emulator", "--record")
     environment = {"CXX": str(broken), "ATTNDSL_CACHE_DIR": str(tmp_path / "cache")}
-    done = attndsl(*command, cwd=tmp_path, **environment)
+    done = in_a_process(*command, cwd=tmp_path, **environment)
     assert done.returncode == 1 and done.stdout == "", done.stdout
     assert "does not compile" in done.stderr and "recorded" not in done.stderr
     assert not (records.FOLDER / "plain_attention.json").exists()
 
 
-def test_verify_prints_what_no_case_reached(tmp_path: Path) -> None:
+def test_verify_prints_what_no_case_reached(tmp_path: Path, attndsl: Command) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     command = ("verify", "mine.py", "--case", "0", "--coverage")
     done = attndsl(*command, cwd=tmp_path)
@@ -277,7 +318,7 @@ def test_verify_prints_what_no_case_reached(tmp_path: Path) -> None:
     assert refused.returncode == 2 and "--backend emulator" in refused.stderr
 
 
-def test_verify_runs_a_project_that_was_edited(tmp_path: Path) -> None:
+def test_verify_runs_a_project_that_was_edited(tmp_path: Path, attndsl: Command) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     assert attndsl("generate", "mine.py", "--out", "out", *SMALL, cwd=tmp_path).returncode == 0
     command = ("verify", "mine.py", "--cases", "1", "--project", "out/plain_attention")
@@ -302,6 +343,39 @@ def test_verify_runs_a_project_that_was_edited(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["show", "profile"])
-def test_what_speaks_of_one_program_takes_one_dtype(command: str) -> None:
+def test_what_speaks_of_one_program_takes_one_dtype(command: str, attndsl: Command) -> None:
     done = attndsl(command, "incre_flash_attention", "--dtype", "float16", "--dtype", "bfloat16")
     assert done.returncode == 2 and "one io dtype here, got float16 and bfloat16" in done.stderr
+
+
+IMPOSSIBLE = """
+from attndsl.spec import attend, Operator
+op = Operator("impossible")
+B, N, T, D = op.dims("B N T D")
+op.axes(B=B, N=N, K=N, Q=1, T=T, D=D, E=D)
+q = op.input("query", "B N 1 D", dtype="float16", axes="B N Q D")
+k = op.input("key", "B N T D", dtype=q, axes="B K T D")
+v = op.input("value", "B N T D", dtype=q, axes="B K T E")
+op.require({first}, "one rule")
+op.require({second}, "another rule")
+op.output("out", attend.softmax(attend.scores(q, attend.rows(k))) @ attend.rows(v), like=q)
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "second", "said"),
+    [
+        ("show", "N % 2 == 1", "N % 2 == 0", "no value of 'N'"),
+        ("show", "D > 5000", "D < 10", "no value of 'D'"),
+        ("verify", "N + D > 5000", "N + D < 10", "no legal case of impossible was found"),
+    ],
+)
+def test_a_spec_whose_rules_exclude_each_other_is_wrong(command, first, second, said, tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(IMPOSSIBLE.format(first=first, second=second))
+    done = attndsl(command, "mine.py", "--json", cwd=tmp_path)
+    assert done.returncode == 2 and said in json.loads(done.stdout)["error"], done.stderr
+
+
+def test_a_spec_whose_rules_leave_a_size_is_shown(tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(IMPOSSIBLE.format(first="N % 2 == 1", second="D > 16"))
+    assert attndsl("show", "mine.py", "--stage", "contract", cwd=tmp_path).returncode == 0

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from attndsl.campaign import records
 from attndsl.cli.cli import cli
 from attndsl.cli.command_frame import run_command
 from attndsl.target import DEFAULT_DEVICE, device
@@ -195,3 +196,25 @@ def test_a_number_beyond_the_largest_is_called_one(
     """It is a whole number; what is wrong is its size."""
     code, document = ran(capsys, *arguments)
     assert code == 2 and f"to {2**63 - 1}, in digits 0 to 9" in document["error"]
+
+
+@pytest.mark.parametrize(("stale", "code"), [({}, 0), ({"tile": ("judge", "tile programs")}, 1)])
+def test_records_are_renewed_or_named_as_stale(
+    stale: dict[str, tuple[str, ...]],
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(records, "renew", lambda name: asked.append(name) or stale)
+    found, document = ran(capsys, "verify", NAME, "--renew-record")
+    assert found == code and asked == [NAME] and document["ok"] == (not stale)
+    assert document["stale"] == ({NAME: {"tile": ["judge", "tile programs"]}} if stale else {})
+    assert run_command(cli, ("verify", NAME, "--renew-record")) == code
+    said = capsys.readouterr().err
+    assert said == (f"stale: {NAME} on tile by judge, tile programs\n" if stale else f"{NAME}: as recorded\n")
+
+
+def test_renewing_a_record_runs_no_case(capsys: pytest.CaptureFixture[str]) -> None:
+    code, document = ran(capsys, "verify", NAME, "--renew-record", "--cases", "3")
+    assert code == 2 and "--renew-record runs no case; leave out --cases" in document["error"]

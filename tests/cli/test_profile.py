@@ -96,3 +96,13 @@ def test_the_call_of_the_front_page():
     sizes = {each: int(size) for each, size in (part.split("=") for part in shape.split(","))}
     call = call_of_shape(load(name).mode_named(setting), sizes)
     assert {each: call.env()[each] for each in sizes} == sizes
+
+
+@needs_compiler
+def test_a_size_of_none_is_told(operator):
+    """No key at all is a legal call; sizes of tensors that are not passed are not told."""
+    none = profile_call(call_of_shape(operator, SHAPE | {"S": 0}))
+    some = profile_call(call_of_shape(operator, SHAPE | {"S": 1}))
+    assert none.sizes == some.sizes | {"S": 0} and "num_blocks" not in none.sizes
+    told = "S of 0: the call has nothing to compute"
+    assert any(told in line for line in none.lines()) and not any(" of 0:" in line for line in some.lines())

@@ -103,17 +103,32 @@ def test_kernels_of_several_attentions_decode_each_where_it_is() -> None:
     assert "DecodeItem" not in device_files([relay])[kernel_path(relay)]
 
 
-def test_stages_and_kept_steps_take_the_item_itself() -> None:
-    """One reference instead of a list of numbers, whose order nothing checks."""
+def test_stages_take_the_item_itself_and_steps_name_its_slot() -> None:
+    """One reference instead of a list of numbers, whose order nothing checks, and no copy a step."""
     source = device_files([compiled()])[kernel_path(compiled())]
     assert "ScoreTile(const Item &work, " in source and "ScoreTile(work, " in source
-    assert "WeightedTile(earlier.work, " in source
-    (fields,) = re.findall(r"struct CubeStep \{\n(.*?)\n    \};", source, re.DOTALL)
-    assert fields.split()[:2] == ["Item", "work;"]
-    own = set(re.findall(r"\w+(?=[,;])", fields)) - {"work"}
+    assert "WeightedTile(earlierWork, " in source
+    steps = re.findall(r"struct \w+Step \{\n(.*?)\n    \};", source, re.DOTALL)
     decoding = item_decoding(compiled().program)
-    assert decoding is not None and own.isdisjoint(decoding.names())
-    assert re.search(r"cubeSteps_\[slot\] = \{work, ", source)
+    assert decoding is not None and len(steps) == 2
+    for fields in steps:
+        own = set(re.findall(r"\w+(?=[,;])", fields))
+        assert "itemSlot" in own and own.isdisjoint(decoding.names())
+    assert source.count("const Item &earlierWork = items_[earlier.itemSlot];") == source.count(
+        "Step &earlier ="
+    )
+    slot = "items_[(itemsBegun_ + 1) % kRing]"
+    assert source.count(f"Item &work = {slot};\n            work = DecodeItem(item);") == 2
+    assert source.count("itemsBegun_ += tile == 0;") == 2, "each core counts the items that it has begun"
+
+
+def test_the_turn_that_drains_the_pipeline_has_no_tile() -> None:
+    """So that stages ask for tiles alone."""
+    source = device_files([compiled()])[kernel_path(compiled())]
+    assert "tileTotal = item >= tiling_.items ? 0 : " in source
+    assert "item < tiling_.items" not in source.split("struct Item")[0].replace(
+        "item < tiling_.items + MinOf", ""
+    )
 
 
 def test_a_scalar_of_the_value_of_another_is_that_one() -> None:

@@ -11,15 +11,17 @@ import pytest
 
 from attndsl import ops
 from attndsl.codegen.host.tiling_text import host_text
-from attndsl.codegen.kernel.shared_texts import shared_texts
+from attndsl.codegen.kernel.dtype_parameter import text_name
+from attndsl.codegen.kernel.shared_texts import _name, shared_texts
 from attndsl.codegen.kernel_set.kernel_list import kernel_list
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
-from attndsl.codegen.samples.device_files import device_files, kernel_path
+from attndsl.codegen.samples.device_files import device_files, kernel_path, text_path
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.operator import Operator
 
 NORM, ALIBI = 1, 2
+MASKED = "op_kernel/self_attention_pa_encoder_d64_e64_value_mask.h"
 LAYOUTS = {"per head": (0, 1), "per batch": (1, 0), "full": (1, 1)}
 
 
@@ -50,8 +52,22 @@ def test_layouts_of_a_mask_that_is_added_are_one_program() -> None:
     assert len(shared.texts) == 1
     assert shared.texts[0].first is kernels[1]  # the shortest name
     assert all(shared.of(each) is shared.texts[0] for each in kernels)
-    names = [path for path in device_files(kernels) if path.endswith("ALIBI.h")]
-    assert names == [kernel_path(kernels[1])]
+    names = [path for path in device_files(kernels) if "maskType" in path or "mask" in path]
+    assert names == [MASKED, MASKED.replace(".h", "_schedule.h")]
+
+
+def test_a_text_is_named_by_what_its_kernels_share() -> None:
+    (added,) = shared_texts((masked(ALIBI), masked(NORM, "full"))).texts
+    assert text_path(added) == MASKED, "not by the mask type of one of them"
+    (alone,) = shared_texts((masked(ALIBI),)).texts
+    assert text_path(alone) == kernel_path(masked(ALIBI))
+
+
+def test_a_name_that_another_text_has_is_not_taken() -> None:
+    added, full, multiplied = masked(ALIBI), masked(NORM, "full"), masked(NORM)
+    (shared,) = shared_texts((added, full)).texts
+    assert _name((added, full), {shared.name}) == text_name(added)
+    assert _name((added, full), {text_name(multiplied)}) == shared.name
 
 
 def test_a_mask_that_is_multiplied_first_has_a_program_of_its_own() -> None:
@@ -74,7 +90,7 @@ def test_axes_that_a_mask_lacks_have_the_stride_zero(layout: str) -> None:
 
 def test_the_header_lists_what_each_kernel_is_specialised_on() -> None:
     kernels = (masked(ALIBI), masked(NORM, "full"))
-    text = device_files(kernels)[kernel_path(kernels[0])]
+    text = device_files(kernels)[MASKED]
     head = text[: text.index("*/")]
     assert " *   with value, mask\n" in head
     each = " *     maskType = ALIBI\n *     layout(mask) = full, maskType = NORM\n"
@@ -87,7 +103,7 @@ def test_each_kernel_keeps_its_key_and_its_tiling() -> None:
     assert len(set(keys)) == 3
     listed = json.loads(kernel_list(kernels))["kernels"]
     assert [row["key"] for row in listed] == keys
-    assert {row["file"] for row in listed} == {kernel_path(kernels[0])}
+    assert {row["file"] for row in listed} == {MASKED}
     host = host_text(kernels)
     branches = host.dispatch.branches
     assert len(host.schedules) == 1 and len(branches) == 3
@@ -95,7 +111,7 @@ def test_each_kernel_keeps_its_key_and_its_tiling() -> None:
     assert len({each.row for each in branches}) == 1, "what strides differ in follows from the layout"
     entry = device_files(kernels)["op_kernel/self_attention_pa_encoder_custom.cpp"]
     assert entry.count("kernel.Run(") == 3
-    name = kernel_path(kernels[0]).removeprefix("op_kernel/")
+    name = MASKED.removeprefix("op_kernel/")
     assert entry.count(f'#include "{name}"') == 1
 
 

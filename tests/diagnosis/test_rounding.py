@@ -11,7 +11,7 @@ from attndsl.diagnosis.rounding import Precise, precise
 from attndsl.diagnosis.smallest_miss import smallest_miss
 from attndsl.reference import run as reference
 from attndsl.tile_interpreter.run import run, run_precise
-from attndsl.verify.cases.cases import Stream
+from attndsl.verify.cases.cases import stream_of
 from attndsl.verify.judge.golden import Golden
 from tests.support.disguise import posing_as
 
@@ -19,7 +19,8 @@ from tests.support.disguise import posing_as
 @pytest.fixture(scope="module", params=["relay_attention", "nsa_compress_attention"])
 def case(request):
     """With merges of segments, and with selection, whose records hold indices as bits of numbers."""
-    cases = (Stream(getattr(ops, request.param), seed=0).take(count)[-1] for count in range(1, 20))
+    stream = stream_of(getattr(ops, request.param))
+    cases = (stream.take(count)[-1] for count in range(1, 20))
     return next(each for each in cases if each.data != "extreme")
 
 

@@ -108,6 +108,31 @@ def test_other_types_are_refused(name, value):
         resolve({name: value}, DEVICE)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "nearest"),
+    [("tile_k", 512.0, 512), ("tile_k", "500", 512), ("tile_k", float("inf"), 1984), ("ring", "many", 2)],
+)
+def test_another_type_is_told_the_integer_that_was_meant(name, value, nearest):
+    with pytest.raises(IllegalScheduleValue, match=f"; the nearest legal value is {nearest}$"):
+        resolve({name: value}, DEVICE)
+
+
+@pytest.mark.parametrize("name", ["rows", "result_rows"])
+@given(max_rows=st.sampled_from(LEGAL["max_rows"]), data=st.data())
+def test_the_divisor_that_is_advised_is_the_nearest_that_is_accepted(name, max_rows, data):
+    """Twice 104 rows, steps of 64: the nearest divisor, 104, is above what a step may have."""
+    value = data.draw(st.sampled_from(LEGAL[name]))
+    legal = [rows for rows in LEGAL[name] if max_rows // 2 % rows == 0]
+    if value in legal:
+        assert getattr(resolve({"max_rows": max_rows, name: value}, DEVICE), name) == value
+        return
+    with pytest.raises(IllegalScheduleValue) as caught:
+        resolve({"max_rows": max_rows, name: value}, DEVICE)
+    advice = int(str(caught.value).rsplit(" ", 1)[1])
+    assert abs(advice - value) == min(abs(rows - value) for rows in legal)
+    assert getattr(resolve({"max_rows": max_rows, name: advice}, DEVICE), name) == advice
+
+
 def test_words_are_kept():
     for name, words in WORDS.items():
         for word in words:
@@ -167,7 +192,7 @@ def test_the_host_takes_one_band_of_rows_only_where_it_may():
     found = {}
     for choice in ("even", "most"):
         operator = copy(load("self_attention").mode_named("PA_ENCODER"))
-        operator.schedule_choices = {"task_rows": choice}
+        vars(operator)["schedule_choices"] = {"task_rows": choice}  # an author cannot set it
         call = call_of_shape(operator, {"batch": 1, "qRows": 1024, "headNum": 1})
         compiled = compile_operator(operator, specialization_of(call))
         found[choice] = launch_of(call, compiled).tiling["queriesPerTask"]

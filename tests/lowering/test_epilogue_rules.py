@@ -104,6 +104,16 @@ def test_quantization_scales_adds_rounds_and_clips_in_fp32() -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_cast_to_what_is_stored_is_the_rounding_of_the_store(dtype: str) -> None:
+    """And one to fp32 is what rows are until then."""
+
+    def cast(source: nodes.Node) -> nodes.Node:
+        return nodes.Cast(source=source, dtype=dtype, axes=("B", "N", "Q", "E"))
+
+    assert printed(made(cast)) == printed(made())
+
+
 def test_without_an_offset_nothing_is_added() -> None:
     assert not [line for line in printed(made(quantized("scale"), dtype="int8")) if "Add" in line]
 
@@ -111,7 +121,7 @@ def test_without_an_offset_nothing_is_added() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (elementwise("multiply", tensor("x", ("N", "E"), "float32")), "'multiply' of the result"),
+        (elementwise("multiply", tensor("x", ("N", "E"), "int32")), "a result with such numbers of channels"),
         (masked(Symbol("i") > Symbol("limit"), 0.0), "Replace of the result"),
         (masked(Symbol("i") >= Symbol("limit"), 1.0), "Replace of the result"),
         (lambda s: nodes.Cast(source=s, dtype="int8", axes=s.axes), "a result rounded to int8 on the way"),
@@ -204,8 +214,12 @@ def test_a_divisor_of_each_head_is_spread_over_its_row() -> None:
     ("change", "message"),
     [
         (
-            elementwise("add", tensor("x", ("E",), "float32")),
-            r"differs along E .*results take functions",
+            elementwise("add", tensor("x", ("K", "E"), "float32")),
+            "with such numbers of channels .*results take a float input over E",
+        ),
+        (
+            elementwise("add", tensor("x", ("L",), "float32")),
+            r"differs along L .*results take functions",
         ),
         (elementwise("add", tensor("x", ("N",), "float16")), "x of dtype float16, read as scalars"),
         (lambda s: elementwise("multiply", s)(s), "'multiply' of the result by a function of itself"),

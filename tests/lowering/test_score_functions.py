@@ -92,6 +92,14 @@ def test_functions_of_scores_in_generated_code(tmp_path: Path, name: str) -> Non
     assert_computes(op, "emulator", **call)
 
 
+@pytest.mark.parametrize("text", ["s + (1.0 - attend.index(j))", "s * (b + i + 2.5 - bias.at(n, j))"])
+def test_a_number_less_what_differs_by_key(tmp_path: Path, text: str) -> None:
+    """Computed as the negative of what differs by key less the number."""
+    text = text.replace("bias.at(n, j)", "bias").replace("b + i", "attend.index(b + i)")
+    op, call = function(tmp_path, text)
+    assert_computes(op, "tile", **call)
+
+
 def test_the_operations_are_those_of_the_graph() -> None:
     assert set(OPERATIONS) == set(ARITY) == set(MEANINGS)
     for name, operation in OPERATIONS.items():
@@ -115,7 +123,7 @@ def test_soft_capping_takes_scores_of_any_size(tmp_path: Path) -> None:
         ),
         ("(s + bias) * attend.sigmoid(s * bias)", "read tensors .*; let one of them read none"),
         ("s + attend.index(j) / cap", "no literal .*; multiply by its reciprocal"),
-        ("s + (1.0 - attend.index(j))", r"behind a number .*; write -\(x - number\)"),
+        ("s + 1.0 / attend.index(j + 1)", "behind a number .*; pass the quotient as an input of its own"),
         ("s + attend.scores(query, attend.rows(key))", "Elementwise of several Scores"),
     ],
 )

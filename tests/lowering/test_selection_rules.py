@@ -158,11 +158,39 @@ def test_probabilities_are_products_with_the_inverse_of_the_sum() -> None:
     )
     assert "V     lanes[rowsPerStep * 16] = Duplicate(1)" in found[:inverse]
     assert found[-2:] == [
-        "for row in 0..chunk:",
+        "for row in 0..chunk by addedRows:",
         "V     window[(r0 + row) // heads * windowRow + windowLead + keys] = "
         "Add(window[(r0 + row) // heads * windowRow + windowLead + keys], score[row * tileKeys + keys])",
     ]
     assert not any("= Div(score" in each for each in found)
+
+
+@pytest.mark.parametrize("heads", [*range(1, 21), 24, 32, 48, 64])
+def test_the_levels_of_the_tree_add_each_row_once_and_meet_one_position(heads: int) -> None:
+    """Rows of three positions, each its own power of two: their sums tell which rows were added."""
+    context = selecting(4, 2)
+    step = int(context.rows_per_step.value)
+    total = 3 * heads
+    sums = [0] * 3
+    for r0 in range(0, total, step):
+        chunk = min(step, total - r0)
+        rows = [1 << (r0 + row) for row in range(chunk)]
+        for apart in head_sums.levels(context):
+            if heads % (2 * apart):
+                continue
+            for row in range(0, chunk, 2 * apart):
+                rows[row] += rows[row + apart]
+        added = int(head_sums.rows_of_sums(context).evaluate({"heads": heads}))
+        for row in range(0, chunk, added):
+            sums[(r0 + row) // heads] += rows[row]
+    assert sums == [((1 << heads) - 1) << heads * position for position in range(3)]
+
+
+def test_a_step_holds_the_mask_of_no_more_positions_than_a_core_has() -> None:
+    context = selecting(4, 2)
+    assert context.rows.whole_positions
+    held = context.rows.positions_of_step(context).evaluate({})
+    assert held == min(int(context.rows_per_step.value), 8)
 
 
 @pytest.mark.parametrize(

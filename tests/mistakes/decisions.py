@@ -7,6 +7,33 @@ from tests.mistakes.right_specs import DENSE
 
 DECISIONS = (
     Mistake(
+        "a length for a condition",
+        DENSE,
+        (("s = s.where(j <= i)", "s = s.where(lengths[b])"),),
+        (
+            "mine.py:19: 'lengths[b]' is a number, no condition: elements of bool and int8 tensors stand for "
+            "themselves; compare it with what it counts, as in j < lengths[b], or with 0, as in "
+            "lengths[b] != 0"
+        ),
+        instead=(("s = s.where(j <= i)", "s = s.where(j < lengths[b])"),),
+    ),
+    Mistake(
+        "an element at keys for a condition",
+        DENSE,
+        (
+            ("# more", 'segment = op.input("segment", "B T", dtype="int32", indexed=True)'),
+            ("s = s.where(j <= i)", "s = s.where((j <= i) & ~segment[b, j])"),
+        ),
+        (
+            "mine.py:19: 'segment[...]' is a number, no condition: elements of bool and int8 tensors stand "
+            "for themselves; compare it, as in segment[...] != 0"
+        ),
+        instead=(
+            ("# more", 'segment = op.input("segment", "B T", dtype="int32", indexed=True)'),
+            ("s = s.where(j <= i)", "s = s.where((j <= i) & (segment[b, j] == 0))"),
+        ),
+    ),
+    Mistake(
         "and of equalities",
         DENSE,
         (("s = s.where(j <= i)", "s = s.where((j % 4 == 0) and (j <= i))"),),

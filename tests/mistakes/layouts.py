@@ -3,9 +3,71 @@
 from __future__ import annotations
 
 from tests.mistakes.mistake import Mistake
-from tests.mistakes.right_specs import DENSE
+from tests.mistakes.right_specs import DENSE, PAGED
 
 LAYOUTS = (
+    Mistake(
+        "a mask of a paged cache",
+        PAGED,
+        (
+            (
+                'B, N, K, D, P, R, W = op.dims("B N K D P R W")',
+                'B, N, K, D, P, R, W, M = op.dims("B N K D P R W M")',
+            ),
+            (
+                "table = op.input(",
+                'mask = op.input("mask", "B M", dtype="bool", axes="B T")\ntable = op.input(',
+            ),
+        ),
+        (
+            "mine.py:10: layout 'B M': 'M' is none of the axes B T of this tensor; axis T has the size W * R "
+            "in all tensors: write op.axes(T=M) and op.require(W * R == M, text)"
+        ),
+        instead=(
+            (
+                'B, N, K, D, P, R, W = op.dims("B N K D P R W")',
+                'B, N, K, D, P, R, W, M = op.dims("B N K D P R W M")',
+            ),
+            ("T=W * R", "T=M"),
+            (
+                "table = op.input(",
+                'mask = op.input("mask", "B M", dtype="bool", axes="B T")\ntable = op.input(',
+            ),
+            ("op.require(N % K", 'op.require(W * R == M, "is a column a token")\nop.require(N % K'),
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = (attend.scores(query, keys) * scale).where(mask)",
+            ),
+        ),
+    ),
+    Mistake(
+        "keys of a second capacity",
+        DENSE,
+        (("# more", 'more = op.input("more", "B K S D", dtype=query, axes="B K T D")'),),
+        (
+            "mine.py:13: layout 'B K S D': 'S' is none of the axes B K T D of this tensor; axis T has the "
+            "size T in all tensors: write T for S, or read keys of a further capacity by attend.listed(x, "
+            'index=attend.BATCH, length=...), with the axes "G K U D" and op.axes(G=B, U=S)'
+        ),
+        instead=(
+            (
+                "op.axes(B=B, N=N, K=K, Q=S, T=T, D=D, E=D)",
+                "op.axes(B=B, N=N, K=K, Q=S, T=T, G=B, U=S, D=D, E=D)",
+            ),
+            (
+                "# more",
+                'more = op.input("more", "B K S D", dtype=query, axes="G K U D")\n'
+                'most = op.input("most", "B K S D", dtype=query, axes="G K U E")\n'
+                'counts = op.lengths("counts", "B", one_for_all=False)',
+            ),
+            (
+                "out = p @ values",
+                "x = attend.listed(more, index=attend.BATCH, length=counts)\n"
+                "y = attend.listed(most, index=attend.BATCH, length=counts)\n"
+                "out = attend.merge(p @ values, attend.softmax(attend.scores(query, x)) @ y)",
+            ),
+        ),
+    ),
     Mistake(
         "size without a role",
         DENSE,
@@ -16,8 +78,8 @@ LAYOUTS = (
             ),
         ),
         (
-            "mine.py:7: layout 'B N S X': 'X' is none of the axes B N Q D of this tensor; give "
-            "its role with axes=, or declare it with op.axes"
+            "mine.py:7: layout 'B N S X': 'X' is none of the axes B N Q D of this tensor; axis D has the "
+            "size D in all tensors: write D for X"
         ),
     ),
     Mistake(

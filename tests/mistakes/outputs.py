@@ -200,9 +200,9 @@ OUTPUTS = (
         (
             "mine has no kernel yet: mine.py:22: 'multiply' of the result by a function of "
             "itself has no lowering rule yet; results take functions of one operand, and +, -, "
-            "*, /, minimum and maximum with a number, or with an fp32 number of each batch row, "
-            "head and query or a function of p.lse, p.row_max and p.row_sum; the reference "
-            "backend computes it"
+            "*, /, minimum and maximum with a number, with an fp32 number of each batch row, "
+            "head and query or a function of p.lse, p.row_max and p.row_sum, or with a float input over E "
+            "and any of B, N, Q and S or a function of it; the reference backend computes it"
         ),
     ),
     Mistake(
@@ -278,6 +278,22 @@ OUTPUTS = (
             "mine has no kernel yet: mine.py:23: 'multiply' of several attentions has no "
             "lowering rule yet; attentions are joined by +, - and attend.merge(...); the "
             "reference backend computes it"
+        ),
+    ),
+    Mistake(
+        "channels of each key/value head",
+        DENSE,
+        (
+            ("# more", 'channel = op.input("channel", "K D", dtype="float32", axes="K E")'),
+            ("out = p @ values", "out = (p @ values) * channel"),
+        ),
+        (
+            "mine.py:22: output 'out' has the axes (B, N, K, Q, E), with N query heads and K key/value "
+            "heads: give what it is computed with an axis N in place of K, a row for each query head"
+        ),
+        instead=(
+            ("# more", 'channel = op.input("channel", "N D", dtype="float32", axes="N E")'),
+            ("out = p @ values", "out = (p @ values) * channel"),
         ),
     ),
 )

@@ -348,4 +348,21 @@ SCORES = (
             "'dropout'; operators are of inference: leave it out"
         ),
     ),
+    Mistake(
+        "norms of keys by key/value head",
+        DENSE,
+        (
+            ("# more", 'norms = op.input("norms", "B K T", dtype="float32", axes="B K T")'),
+            ("s = s.where(j <= i)", "s = (s * norms).where(j <= i)"),
+        ),
+        (
+            "mine has no kernel yet: mine.py:13: scores and norms, a tensor by key without query heads, has "
+            "no lowering rule yet; norms.at(b, n // (N // K), j) reads it at each key, or give it an axis N; "
+            "the reference backend computes it"
+        ),
+        instead=(
+            ("# more", 'norms = op.input("norms", "B K T", dtype="float32", axes="B K T")'),
+            ("s = s.where(j <= i)", "s = (s * norms.at(b, n // (N // K), j)).where(j <= i)"),
+        ),
+    ),
 )

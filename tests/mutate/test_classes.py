@@ -115,6 +115,12 @@ class KernelBase {
             AscendC::Mul(rows[r], rows[r], rows[r], 8);
         }
     }
+    static inline void MaxOfBlocks(const AscendC::LocalTensor<float> &rows, int64_t columns, int64_t pitch)
+    {
+        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+            AscendC::BlockReduceMax(rows[c0], rows[c0], 8, kLanes, 8, 1, pitch / kBlockLanes);
+        }
+    }
 };
 """
 
@@ -177,6 +183,15 @@ def test_the_text_of_a_helper_tells_what_its_arguments_are() -> None:
         load.replace("chunk", "chunk - 1"),
         load.replace("keys", "keys - 1"),
     ]
+
+
+def test_the_text_of_a_helper_tells_in_what_it_counts() -> None:
+    """Less than a block of a pitch, or than a repeat of whole ones, makes no difference."""
+    known = "MaxOfBlocks(lanes_, kPaddedHeadSize, kTileKeys);"
+    assert changes(operand_rules.strides, known) == [known.replace("kTileKeys", "kTileKeys + 8")]
+    assert changes(operand_rules.tails, known) == [known.replace("HeadSize", "HeadSize - 64")]
+    some = "MaxOfBlocks(lanes_, keys, kTileKeys);"
+    assert changes(operand_rules.tails, some) == [some.replace("keys", "keys - 1")]
 
 
 def test_the_text_of_a_helper_tells_its_pipe() -> None:

@@ -1,4 +1,4 @@
-"""One small attention as text: as it was lowered, and behind each pass; reviewed in ``tests/golden/passes``.
+"""One small attention as text: its graph, lowered, and behind each pass; reviewed in ``tests/golden/passes``.
 
 Dense decoding in fp16, keys not split: rows start, tiles of keys are scored and weighed, rows are written.
 """
@@ -15,16 +15,24 @@ from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.passes import twin_programs
 from attndsl.passes.pass_manager import PASSES, Pass
+from attndsl.spec.operator.operator import Operator
 from attndsl.tile.printer import print_memory_map, print_program
 from attndsl.tile.program import Program
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 STEPS = ["lowered", *(each.name for each in PASSES)]
 FILES = {name: f"{number}_{name}.txt" for number, name in enumerate(STEPS)}
+GRAPH = "graph.txt"
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Program]:
+def operator(tmp_path_factory: pytest.TempPathFactory) -> Operator:
+    folder = tmp_path_factory.mktemp("golden")
+    return decode_spec(folder, DECODE_SCORES, DECODE_RESULT, schedule="split_kv=1")
+
+
+@pytest.fixture(scope="module")
+def programs(operator: Operator) -> dict[str, Program]:
     """The program behind each step, by the step's name."""
     found: dict[str, Program] = {}
 
@@ -36,9 +44,6 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Program]:
 
         return replace(each, run=run)
 
-    operator = decode_spec(
-        tmp_path_factory.mktemp("golden"), DECODE_SCORES, DECODE_RESULT, schedule="split_kv=1"
-    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(twin_programs, "PASSES", tuple(map(noting, PASSES)))
         compile_operator(operator, Specialization(dtype="float16", padded_head_size=16))
@@ -49,6 +54,13 @@ def as_text(name: str, program: Program) -> str:
     """The statements, or the memory map of a pass that only places buffers."""
     text = print_memory_map(program) if name == "plan_memory" else print_program(program)
     return f"{text}\n"
+
+
+def test_the_graph_is_the_one_that_was_reviewed(
+    operator: Operator, golden: Callable[[str, str], None]
+) -> None:
+    """What is matched and lowered, without the author's lines."""
+    golden(f"passes/{GRAPH}", f"{operator.graph(frozenset()).key}\n")
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -65,4 +77,4 @@ def test_planning_memory_leaves_the_statements_alone(programs: dict[str, Program
 
 def test_every_file_belongs_to_a_step() -> None:
     folder = Path(__file__).parents[1] / "golden" / "passes"
-    assert sorted(each.name for each in folder.iterdir()) == sorted(FILES.values())
+    assert sorted(each.name for each in folder.iterdir()) == sorted([GRAPH, *FILES.values()])

@@ -88,6 +88,25 @@ WRONG_AND_RIGHT = [
     ),
     ("Operator('x', summary='\\udfff')", "without lone surrogates", "Operator('x', summary='é')"),
     ("Operator(None)", "name of an operator must be a text", "Operator('None_')"),
+    ("op.name = 5", "Operator(...) takes it as name", "name = op.name"),
+    ("op.tensors = None", "op.tensors can be neither set nor deleted", "tensors = op.tensors"),
+    ("setattr(op, 'device', 'cpu')", "takes it as target", "getattr(op, 'device')"),
+    ("del op.name", "op.name can be neither set nor deleted", "del heads"),
+    ("op.require = None", "op.require can be neither", "op.require(N > 0, 'x')"),
+    ("op.param('p', int, choices=[])", "with one choice at least, got []", "op.param('p', int, choices=[0])"),
+    ("op.param('p', int, choices={})", "one choice at least", "op.param('p', int, choices={'a': 1})"),
+    (
+        "op.param('p', int, choices={1: 2})",
+        "must be 2 itself or a text that stands for it, got 1",
+        "op.param('p', int, choices={2: 2, 'two': 2})",
+    ),
+    ("op.param('p', int, choices=('a',))", "a value of its type, int", "op.param('p', int, choices=(1,))"),
+    ("op.param('p', int, choices=(True,))", "its type, int", "op.param('p', bool, choices=(True,))"),
+    ("op.param('p', float, choices=(1e400 * 0,))", "got nan", "op.param('p', float, choices=(1e400, 1))"),
+    ("bool(q)", "'query' is neither true nor false", "q is None"),
+    ("any([attend.scores(q, k)])", "a value of the computation is neither", "any([q is k])"),
+    ("q[0]", "'query' does not have one dimension: its layout is 'B N 1 D'", "q[0, 0, 0, 0]"),
+    ("q[N, 0]", "'query' does not have 2 dimensions", "op.lengths('lens', 'B')[0]"),
 ]
 
 

@@ -1,8 +1,10 @@
 """Spec files that go wrong while they are loaded: always the author's mistake, with the author's line."""
 
+import sys
+
 import pytest
 
-from attndsl.spec.errors import SpecFileError
+from attndsl.spec.errors import SpecError, SpecFileError
 from attndsl.spec.operator.loader import load_file
 
 GOOD = """
@@ -71,3 +73,49 @@ def test_near_twins_are_loaded(tmp_path, more) -> None:
     """Errors that a spec handles itself, and what lies about its class."""
     (tmp_path / "mine.py").write_text(GOOD + more)
     assert load_file(tmp_path / "mine.py").name == "plain_attention"
+
+
+HELPER = """
+def visible(i, j):
+    return CONDITION
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        (
+            "(j % 4 == 0) and (j <= i)",
+            "HELPER.py:3: Python decides 'and' while the spec is read, and 'j % 4 == 0' has no value until "
+            "the operator is called; join conditions by &, each in parentheses, as in (a) & (b)",
+        ),
+        (
+            "i if j == 0 else j <= i",
+            "HELPER.py:3: Python decides 'if' while the spec is read, and 'j == 0' has no value until the "
+            "operator is called; attend.when(condition, a, b) chooses between values and select(condition, "
+            "a, b) between numbers",
+        ),
+    ],
+)
+def test_python_decides_nothing_in_what_a_spec_imports(tmp_path, monkeypatch, condition, said) -> None:
+    name = f"helper_of_{tmp_path.name}"
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / f"{name}.py").write_text(HELPER.replace("CONDITION", condition))
+    masked = GOOD.replace("attend.rows(k))", "attend.rows(k)).where(visible(attend.BATCH, attend.KEY))")
+    spec = tmp_path / "mine.py"
+    spec.write_text(f"from {name} import visible\n" + masked)
+    with pytest.raises(SpecError) as refused:
+        load_file(spec)
+    assert str(refused.value) == said.replace("HELPER", name)
+    assert not any(type(each).__module__.startswith("attndsl") for each in sys.meta_path)
+
+
+def test_what_a_helper_decides_by_plain_numbers_is_its_own_affair(tmp_path, monkeypatch) -> None:
+    name = f"helper_of_{tmp_path.name}"
+    monkeypatch.syspath_prepend(tmp_path)
+    helper = HELPER.replace("CONDITION", "j <= i + (1 if 0 <= len('ab') < 3 and not None else 2)")
+    (tmp_path / f"{name}.py").write_text(helper)
+    masked = GOOD.replace("attend.rows(k))", "attend.rows(k)).where(visible(attend.BATCH, attend.KEY))")
+    (tmp_path / "mine.py").write_text(f"from {name} import visible\n" + masked)
+    op = load_file(tmp_path / "mine.py")
+    assert {path.name for path in op.files_read} == {"mine.py", f"{name}.py"}

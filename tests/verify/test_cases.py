@@ -17,6 +17,7 @@ from attndsl.spec.operator.loader import load, shipped_names
 from attndsl.verify.cases import cases
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream, allowance, spaces, stream_of
+from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, features_of, possible_features, work_of
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
@@ -25,7 +26,7 @@ from attndsl.verify.space.values import FILL, WIDE, WORKLOAD, WORKLOADS, Values
 USER_SPEC = Path(__file__).parent.parent / "spec" / "my_window.py"
 CASES = {
     "incre_flash_attention": 48,
-    "relay_attention": 24,
+    "relay_attention": 16,
     "nsa_compress_attention": 15,
     "self_attention": 30,
 }
@@ -309,6 +310,30 @@ def test_a_feature_that_no_case_has_is_asked_for_by_name(monkeypatch):
     member.prepare()
     drawn = [member.next(ops.self_attention, number, number) for number in range(4)]
     assert [rare in declared_features(case.outline()) for case in drawn] == [False, False, True, False]
+
+
+def test_what_matters_is_looked_for_once_something_asks_for_it(monkeypatch):
+    """It takes longer than to find the first cases. Later ones are those found with a look after each."""
+    operator, looked = load(USER_SPEC), []
+
+    def looking(call, features):
+        looked.append(features)
+        return effective_features(call, features)
+
+    def eager(self, *arguments):
+        case = late_next(self, *arguments)
+        self._settle()
+        return case
+
+    monkeypatch.setattr(cases, "_OVERDUE", 3)
+    monkeypatch.setattr(cases, "effective_features", looking)
+    late = Stream(operator)
+    assert len(late.take(3)) == 3 and not looked
+    late_next = cases._Member.next
+    assert len(late.take(7)) == 7 and looked
+    monkeypatch.setattr(cases._Member, "next", eager)
+    early = Stream(operator).take(7)
+    assert [each.assignment for each in early] == [each.assignment for each in late.take(7)]
 
 
 def test_a_search_makes_no_environment_twice(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 from attndsl import ops
 from attndsl.spec.binding.call import Call
-from attndsl.verify.cases import effects
+from attndsl.verify.cases import effects, other_calls
 from attndsl.verify.cases.cases import stream_of
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features
@@ -98,5 +98,5 @@ def test_blocks_that_are_computed_first_tell_what_all_tell(
 def test_a_parameter_that_the_results_are_computed_from_is_tried() -> None:
     """The scale is read by an expression, the layout by none: each is seen as what it is."""
     call = call_of()
-    assert {"scale_value"} <= effects._symbols_read(call)
-    assert "inner_precise" not in effects._symbols_read(call)
+    assert {"scale_value"} <= other_calls._symbols_read(call)
+    assert "inner_precise" not in other_calls._symbols_read(call)

@@ -103,11 +103,16 @@ def test_a_mask_that_no_value_makes_legal_is_given_up():
     assert MaskFiller(operator, "mask", "float16", (9, 9), {"S": 9}, rng).fill(hidden, exact=True) is None
 
 
-@pytest.mark.parametrize("kind", ["none", "all", "rows", "last", "causal", "random"])
+@pytest.mark.parametrize("kind", ["none", "all", "rows", "first", "last", "causal", "random"])
 def test_patterns(kind):
     hidden = pattern(np.random.default_rng(0), kind, (3, 4, 50))
     seen = (~hidden).sum(axis=-1)
-    expected = {"none": seen == 50, "all": seen == 0, "last": seen == 1}.get(kind)
+    expected = {
+        "none": seen == 50,
+        "all": seen == 0,
+        "first": ~hidden[..., 0] & (seen == 1),
+        "last": ~hidden[..., -1] & (seen == 1),
+    }.get(kind)
     assert expected.all() if expected is not None else 0 < seen.sum() < seen.size * 50
     assert kind != "rows" or (seen == 0).any()
 

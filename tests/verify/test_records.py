@@ -14,12 +14,13 @@ import attndsl
 from attndsl.api import ops
 from attndsl.base.package_files import specs_dir
 from attndsl.campaign import judging, record_keys, records, verify
-from attndsl.campaign.records import CHECKED, FAILED, INEFFECTIVE, STALE, UNCHECKED, Record
+from attndsl.campaign.records import CHECKED, FAILED, IMMATERIAL, INEFFECTIVE, STALE, UNCHECKED, Record
 from attndsl.campaign.source_meaning import cxx_meaning, python_meaning
 from attndsl.compiler.prepare_launch import compiled_for
 from attndsl.expr import Const
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load, shipped_names
+from attndsl.verify.cases.immaterial import ONLY_VALUE
 from tests.support.disguise import posing_as
 
 NAME = "relay_attention"
@@ -40,10 +41,12 @@ def test_features_of_cases_that_passed_are_checked_and_others_are_not(recorded):
     found, folder = recorded
     states = records.features_by_backend(ops.relay_attention, folder)
     seen = set(found.features_covered())
-    passed = (CHECKED, INEFFECTIVE)
+    passed = (CHECKED, INEFFECTIVE, IMMATERIAL)
     assert {name for name, each in states.items() if each["reference"] in passed} == seen
     assert {each["emulator"] for each in states.values()} == {UNCHECKED}
     assert "maskType=NORM" not in states  # no legal call has it
+    assert states["maskType=UNDEFINED"]["reference"] == IMMATERIAL
+    assert records.read(NAME, folder).immaterial == {"maskType=UNDEFINED": ONLY_VALUE}
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,8 @@ def test_a_feature_that_matters_in_no_case_is_told(effective, misses, state):
     backend = {"features": {"mask": {"pass": 3, "miss": misses}}, "effective": effective}
     backend["digest"] = records.digest(NAME, "tile")
     assert Record(NAME, {"tile": backend}, ()).state("mask", "tile") == state
+    told = Record(NAME, {"tile": backend}, (), {"mask": "a reason"}).state("mask", "tile")
+    assert told == (IMMATERIAL if state == INEFFECTIVE else state)
 
 
 @pytest.mark.parametrize("part", record_keys.PARTS["reference"])
@@ -74,18 +79,66 @@ def test_another_part_makes_a_record_stale_and_none_leaves_it(recorded, part):
     assert {record.state(each, "reference") for each in found["features"]} == {STALE}
 
 
-def test_another_program_makes_a_record_stale():
-    operator = ops.relay_attention
-    kernels = record_keys.kernels_of(judging_cases())
-    parts, programs = (
-        record_keys.part_digests(operator, "tile"),
-        record_keys.program_digests(operator, kernels[:1]),
-    )
-    assert record_keys.differing(operator, "tile", parts, programs) == ()
-    assert record_keys.differing(operator, "tile", parts, dict.fromkeys(programs, "of another")) == (
-        record_keys.PROGRAMS,
-    )
-    assert record_keys.differing(operator, "tile", parts, {}) == (record_keys.PROGRAMS,)
+@pytest.fixture
+def of_other_sources(recorded):
+    """A record of the tile backend, too, with one kernel, made of sources of which one was another."""
+    _, folder = recorded
+    path = folder / f"{NAME}.json"
+    data = json.loads(path.read_text())
+    found, kernels = data["backends"]["reference"], record_keys.kernels_of(judging_cases())
+    found["digest"] = "of other sources"
+    data["backends"]["tile"] = {
+        **found,
+        "parts": record_keys.part_digests(ops.relay_attention, "tile"),
+        "programs": record_keys.program_digests(ops.relay_attention, kernels[:1]),
+    }
+    path.write_text(json.dumps(data))
+    return path, data
+
+
+def test_another_program_makes_a_record_stale(of_other_sources):
+    path, data = of_other_sources
+    assert records.read(NAME, path.parent).differing_programs("tile") == ()
+    programs = data["backends"]["tile"]["programs"]
+    for now, told in ((dict.fromkeys(programs, "of another"), tuple(programs)), ({}, ("none recorded",))):
+        data["backends"]["tile"]["programs"] = now
+        path.write_text(json.dumps(data))
+        assert records.read(NAME, path.parent).differing_programs("tile") == told
+
+
+def test_states_are_told_without_compiling(of_other_sources, monkeypatch):
+    path, _ = of_other_sources
+    monkeypatch.setattr(record_keys, "program_digest", None)
+    states = records.features_by_backend(ops.relay_attention, path.parent)
+    assert {CHECKED} <= {each["tile"] for each in states.values()} <= {CHECKED, INEFFECTIVE, UNCHECKED}
+    assert records.sources_changed(ops.relay_attention, path.parent) == ("reference", "tile")
+
+
+def test_a_record_that_holds_is_renewed(of_other_sources):
+    path, data = of_other_sources
+    assert records.renew(NAME, path.parent) == {}
+    for backend, found in data["backends"].items():
+        found["digest"] = records.digest(NAME, backend)
+    assert json.loads(path.read_text()) == data
+    assert records.sources_changed(ops.relay_attention, path.parent) == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "part", "told"),
+    [("parts", "judge", {"tile": ("judge",)}), ("programs", None, {"tile": (record_keys.PROGRAMS,)})],
+)
+def test_a_stale_record_is_not_renewed(of_other_sources, key, part, told):
+    path, data = of_other_sources
+    digests = data["backends"]["tile"][key]
+    digests[part or next(iter(digests))] = "of another"
+    path.write_text(json.dumps(data))
+    assert records.renew(NAME, path.parent) == told
+    assert json.loads(path.read_text()) == data
+
+
+def test_what_was_never_recorded_is_not_renewed(tmp_path):
+    assert set(records.renew(NAME, tmp_path)) == {"reference", "tile", "emulator"}
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_miss_is_no_check(tmp_path, monkeypatch):
@@ -124,6 +177,11 @@ def test_committed_records_hold(name):
     record = records.read(name)
     assert record is not None and set(record.backends) == {"reference", "tile", "emulator"}
     stale = {backend: told for backend in record.backends if (told := record.differing(backend))}
+    stale |= {
+        backend: (record_keys.PROGRAMS,)
+        for backend in record.backends
+        if backend not in stale and record.differing_programs(backend, record_keys.SAMPLED)
+    }
     cases = record.backends["tile"]["cases"]
     assert not stale, f"stale by {stale}; run: attndsl verify {name} --cases {cases} --record --no-shrink"
     states = {

@@ -74,15 +74,21 @@ class _Decision:
     switch: Symbol | None = None
 
 
+def can_merge(tilings: Sequence[Tiling]) -> bool:
+    """Whether an order of fields suits all kernels: then it suits each part of them, too."""
+    return bool(nx.is_directed_acyclic_graph(_uses(variants_of(tilings))))
+
+
 def merged(tilings: Sequence[Tiling]) -> MergedFunction | None:
     """The function for kernels with these fields; None where no order of fields suits them all."""
     variants = variants_of(tilings)
-    if not nx.is_directed_acyclic_graph(_uses(variants)):
+    uses = _uses(variants)
+    if not nx.is_directed_acyclic_graph(uses):
         return None
     forms: list[Form] = []
     decisions = {name: _decided(name, groups, tilings, variants, forms) for name, groups in variants.items()}
-    _with_their_users(variants, decisions)
-    parts = tuple(_parts(variants, decisions))
+    _with_their_users(uses, decisions)
+    parts = tuple(_parts(variants, uses, decisions))
     cases = [case for part in parts for step in part.steps for case in step.cases]
     used = {name for case in cases if case.when is not None for name in case.when.symbols()}
     asked = tuple(form for form in forms if form.symbol.name in used)
@@ -142,16 +148,16 @@ def _conditional(tests: Sequence[Expr | None], items: tuple[Assigned, ...]) -> _
     return _Decision(key, tuple((test, ()) for test in tests), items)
 
 
-def _with_their_users(variants: Mapping[str, Sequence[Group]], decisions: dict[str, _Decision]) -> None:
+def _with_their_users(uses: nx.DiGraph[str], decisions: dict[str, _Decision]) -> None:
     """Numbers of the host alone that nothing but the first case of one condition needs are computed there."""
-    for name in reversed(list(nx.topological_sort(_uses(variants)))):
+    for name in reversed(list(nx.topological_sort(uses))):
         decision = decisions[name]
         if decision.key or decision.items[0] is None or not decision.items[0].host_only:
             continue
         symbol = tiling_field_ref(name).name
         users = [
             (each, i)
-            for each in decisions.values()
+            for each in (decisions[user] for user in decisions if uses.has_edge(name, user))
             for i, item in enumerate(each.items)
             if item is not None and symbol in item.value.symbols()
         ]
@@ -178,16 +184,18 @@ def _of_layouts(layout: Symbol, values: Mapping[int, Assigned]) -> _Decision:
 # The order of fields --------------------------------------------------------------------------------
 
 
-def _parts(variants: Mapping[str, Sequence[Group]], decisions: Mapping[str, _Decision]) -> Iterator[Part]:
+def _parts(
+    variants: Mapping[str, Sequence[Group]], uses: nx.DiGraph[str], decisions: Mapping[str, _Decision]
+) -> Iterator[Part]:
     """The functions, each with its fields in order."""
-    topics = _topics(variants)
+    topics = _topics(variants, uses)
     for topic in _TOPICS:
         fields = [name for name in variants if topic in topics[name]]
         if fields:
-            yield Part(topic, tuple(_steps(list(_order(variants, fields, decisions)), decisions)))
+            yield Part(topic, tuple(_steps(list(_order(uses, fields, decisions)), decisions)))
 
 
-def _topics(variants: Mapping[str, Sequence[Group]]) -> dict[str, set[str]]:
+def _topics(variants: Mapping[str, Sequence[Group]], uses: nx.DiGraph[str]) -> dict[str, set[str]]:
     """The functions in which each field is computed: the one of its topic, or an earlier one that needs it.
     Numbers of the host alone are computed in each that needs them."""
     found: dict[str, set[str]] = {name: set() for name in variants}
@@ -197,7 +205,7 @@ def _topics(variants: Mapping[str, Sequence[Group]]) -> dict[str, set[str]]:
         if topic in found[name] or (found[name] and not item.host_only):
             return  # it is there
         found[name].add(topic)
-        for used in _used(variants, name):
+        for used in uses.predecessors(name):
             enter(used, topic)
 
     for topic in _TOPICS:
@@ -208,28 +216,21 @@ def _topics(variants: Mapping[str, Sequence[Group]]) -> dict[str, set[str]]:
     return found
 
 
-def _used(variants: Mapping[str, Sequence[Group]], name: str) -> list[str]:
-    """The fields that the values of a field are computed from."""
-    names = {tiling_field_ref(each).name: each for each in variants}
-    symbols = {symbol for group in variants[name] for symbol in group.item.value.symbols()}
-    return [field for symbol, field in names.items() if symbol in symbols]
-
-
-def _uses(variants: Mapping[str, Sequence[Group]], fields: Sequence[str] = ()) -> nx.DiGraph[str]:
-    """The fields, or some of them, each after those that any of its expressions uses."""
+def _uses(variants: Mapping[str, Sequence[Group]]) -> nx.DiGraph[str]:
+    """The fields, each after those that any of its expressions uses."""
     graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(fields or variants)
-    for name in list(graph):
-        graph.add_edges_from((used, name) for used in _used(variants, name) if used in graph)
+    graph.add_nodes_from(variants)
+    names = {tiling_field_ref(each).name: each for each in variants}
+    for name, groups in variants.items():
+        symbols = frozenset[str]().union(*(group.item.value.symbols() for group in groups))
+        graph.add_edges_from((used, name) for symbol, used in names.items() if symbol in symbols)
     return graph
 
 
-def _order(
-    variants: Mapping[str, Sequence[Group]], fields: Sequence[str], decisions: Mapping[str, _Decision]
-) -> Iterator[str]:
+def _order(uses: nx.DiGraph[str], fields: Sequence[str], decisions: Mapping[str, _Decision]) -> Iterator[str]:
     """The fields, each after those that it uses, else as they come first; those that are decided alike
     together, after what is not decided at all."""
-    graph, place = _uses(variants, fields), {name: i for i, name in enumerate(variants)}
+    graph, place = nx.DiGraph(uses.subgraph(fields)), {name: i for i, name in enumerate(uses)}
     last: object = ""
     while graph:
         ready = sorted((name for name, used in graph.in_degree() if not used), key=place.__getitem__)

@@ -23,7 +23,7 @@ from attndsl.codegen.host.problem_rows import (
     problem_rows,
 )
 from attndsl.codegen.host.problem_words import Words, problem_words
-from attndsl.codegen.host.tiling_function import MergedFunction, merged
+from attndsl.codegen.host.tiling_function import MergedFunction, can_merge, merged
 from attndsl.codegen.host.tiling_steps import Spelling, TilingPart, printed_part
 from attndsl.codegen.kernel.kernel import CXX_SCALARS
 from attndsl.codegen.kernel.schedule_header import ConstantText, schedule_file
@@ -101,22 +101,10 @@ def _tiling_functions(
     kernels: Sequence[Compiled], words: Mapping[str, Words], constants: Sequence[Row]
 ) -> tuple[tuple[TilingFunction, ...], tuple[Row, ...], tuple[PlannedKernel, ...]]:
     """One tiling function, more only where kernels compute their fields in orders that exclude each other."""
-    families: list[list[Compiled]] = []
-    found: list[MergedFunction] = []
     scheduled = frozenset(row.name for row in constants)
     tilings = {each: _tiling(each, scheduled) for each in kernels}
-    for compiled in kernels:
-        for place, family in enumerate(families):
-            if (both := merged([tilings[each] for each in (*family, compiled)])) is not None:
-                family.append(compiled)
-                found[place] = both
-                break
-        else:
-            alone = merged([tilings[compiled]])
-            if alone is None:
-                raise InternalError(f"{kernel_name(compiled)}: tiling fields need each other")
-            families.append([compiled])
-            found.append(alone)
+    families = _families(tilings)
+    found = [_merged([tilings[each] for each in family]) for family in families]
     texts = shared_texts(kernels)
     spelling = _spelling(kernels, words, constants, [form for function in found for form in function.forms])
     forms = {form.name: form for function in found for form in function.forms}
@@ -137,6 +125,29 @@ def _tiling_functions(
             )
     rows = tuple(Row("int64_t", each.name, _form_meaning(each)) for each in forms.values())
     return tuple(functions), rows, tuple(planned[each] for each in kernels)
+
+
+def _families(tilings: Mapping[Compiled, Tiling]) -> list[list[Compiled]]:
+    """Kernels that one order of fields suits; most often these are all of them."""
+    if can_merge([*tilings.values()]):
+        return [[*tilings]]
+    families: list[list[Compiled]] = []
+    for compiled, tiling in tilings.items():
+        if not can_merge([tiling]):
+            raise InternalError(f"{kernel_name(compiled)}: tiling fields need each other")
+        for family in families:
+            if can_merge([tilings[each] for each in (*family, compiled)]):
+                family.append(compiled)
+                break
+        else:
+            families.append([compiled])
+    return families
+
+
+def _merged(tilings: Sequence[Tiling]) -> MergedFunction:
+    function = merged(tilings)
+    assert function is not None, "the kernels of a family can be merged"
+    return function
 
 
 def _form_meaning(form: Form) -> str:

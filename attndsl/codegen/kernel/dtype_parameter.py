@@ -7,13 +7,13 @@ that are float16 in one and bfloat16 in the other. Where anything else differs, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from attndsl.codegen.host.problem_members import io_tensor
-from attndsl.codegen.kernel_set.kernel_names import text_name_of
+from attndsl.codegen.kernel_set.kernel_names import shared_name_of, text_name_of
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
 from attndsl.expr.argument_facts import DTYPE, asks
@@ -73,10 +73,23 @@ def _differing(pair: frozenset[Compiled]) -> dict[Compiled, frozenset[Operand]]:
 
 def text_name(compiled: Compiled) -> str:
     """The namespace and file of a kernel's text, which its twin may share."""
-    operator, parameter = compiled.operator, dtype_parameter(compiled)
-    special = compiled.specialization if parameter is None else parameter.first
-    left_open = parameter is not None and special.dtype in DTYPES
-    return text_name_of(operator, special, special.dtype if left_open else "")
+    special, dtype = _named_after(compiled)
+    return text_name_of(compiled.operator, special, dtype)
+
+
+def shared_name(kernels: Sequence[Compiled]) -> str:
+    """The namespace and file of a text that several kernels have besides their twins."""
+    specials, dtypes = zip(*map(_named_after, kernels), strict=True)
+    return shared_name_of(kernels[0].operator, specials, dtypes[0])
+
+
+def _named_after(compiled: Compiled) -> tuple[Specialization, str]:
+    """Of a kernel and its twin the one after which their text is named, and the dtype that it leaves open."""
+    parameter = dtype_parameter(compiled)
+    if parameter is None:
+        return compiled.specialization, ""
+    first = parameter.first
+    return first, first.dtype if first.dtype in DTYPES else ""
 
 
 def twin(operator: Contract, special: Specialization) -> Specialization | None:

@@ -1,4 +1,7 @@
-"""The scalars of earlier steps that a continuous pipeline keeps: members of the kernel."""
+"""The scalars of earlier steps that a continuous pipeline keeps: members of the kernel.
+
+An item is kept once, in the slot of its state; its steps keep the number of that slot.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.codegen.kernel.item_decoding import DECODED, STRUCT, ItemDecoding, taken_from_item
+from attndsl.codegen.kernel.item_decoding import STRUCT, ItemDecoding, taken_from_item
 from attndsl.codegen.names.identifiers import pascal
 from attndsl.codegen.names.members import constant, member, scalar
 from attndsl.expr import Symbol
@@ -16,6 +19,8 @@ from attndsl.tile.statements import KeepScalars
 
 _WIDTH = 90
 """Columns of a declaration of scalars, without its indent."""
+KEPT_ITEMS = "items_"
+"""The member that holds the items of the last steps."""
 _CORES = {Core.AIC: "cube", Core.AIV: "vector"}
 
 
@@ -23,32 +28,34 @@ _CORES = {Core.AIC: "cube", Core.AIV: "vector"}
 class KeptSteps:
     """A struct of scalars and the array of them, one for each slot of the rings.
 
-    ``item``: the declaration of the item of the step, if it is kept as a whole. ``counters``: the members
-    that count the steps and the items.
+    ``item_array``: the declaration of the items of these steps, empty where a step keeps what it needs of its
+    item. ``counters``: the members that count the steps and the items.
     """
 
     struct: str
-    item: str
     scalars: tuple[str, ...]
     array: str
+    item_array: str
     counters: tuple[str, ...]
 
     @property
     def lines(self) -> list[str]:
         """The declaration of the scalars."""
-        own = textwrap.wrap(f"int64_t {', '.join(self.scalars)};", _WIDTH, subsequent_indent="    ")
-        return [*([self.item] if self.item else []), *(own if self.scalars else [])]
+        if not self.scalars:
+            return []
+        return textwrap.wrap(f"int64_t {', '.join(self.scalars)};", _WIDTH, subsequent_indent="    ")
 
 
 def kept_steps(program: Program, decoding: ItemDecoding | None) -> Iterator[KeptSteps]:
     """The scalars that each kind of core keeps, of each continuous pipeline."""
     for keep in (item for item in program.statements() if isinstance(item, KeepScalars)):
         whole, single = kept_scalars(keep, decoding)
+        depth = constant(keep.steps.depth.name)
         yield KeptSteps(
             struct=kept_struct(keep),
-            item=f"{STRUCT} {DECODED};" if whole else "",
             scalars=tuple(scalar(symbol) for symbol in single),
-            array=f"{kept_member(keep)}[{constant(keep.steps.depth.name)}]",
+            array=f"{kept_member(keep)}[{depth}]",
+            item_array=f"{STRUCT} {KEPT_ITEMS}[{depth}];" if whole else "",
             counters=(member(keep.steps.counter.name), member(keep.steps.runs.name)),
         )
 
@@ -56,9 +63,12 @@ def kept_steps(program: Program, decoding: ItemDecoding | None) -> Iterator[Kept
 def kept_scalars(
     keep: KeepScalars, decoding: ItemDecoding | None
 ) -> tuple[frozenset[str], tuple[Symbol, ...]]:
-    """The scalars that are kept with the item, and those that are kept by themselves."""
+    """The scalars that are kept with the item, and those that a step keeps: the slot of its item among them,
+    if the item is kept."""
     whole = taken_from_item((symbol.name for symbol in keep.scalars), decoding)
-    return whole, tuple(symbol for symbol in keep.scalars if symbol.name not in whole)
+    single = tuple(symbol for symbol in keep.scalars if symbol.name not in whole)
+    names_item = not whole or any(symbol.same(keep.steps.run) for symbol in single)
+    return whole, single if names_item else (*single, keep.steps.run)
 
 
 def kept_member(keep: KeepScalars) -> str:

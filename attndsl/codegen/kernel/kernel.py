@@ -117,8 +117,12 @@ def class_name(names: Names) -> str:
     return f"{pascal(names.op)}Kernel"
 
 
-def kernel_text(compiled: Compiled, others: Sequence[Compiled] = ()) -> KernelText:
-    """The kernel of a compiled specialization; ``others``: those that have the same program and its text."""
+def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str = "") -> KernelText:
+    """The kernel of a compiled specialization; ``others``: those that have the same program and its text.
+
+    ``name``: the namespace, if it is not named after the specialization.
+    """
+    name = name or text_name(compiled)
     program, parameter = compiled.program, dtype_parameter(compiled)
     spelling = _spelling(compiled)
     decoding = item_decoding(program)
@@ -129,12 +133,12 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = ()) -> KernelTe
     helpers = kernel_helpers(_all_expressions(program))
     names = names_of(compiled.operator)
     return KernelText(
-        name=text_name(compiled),
+        name=name,
         parameter="" if parameter is None else PARAMETER,
         class_name=class_name(names),
         tiling_struct=names.tiling,
         tiling_header=f"{names.op}_tiling.h",
-        guard=f"ATTNDSL_{text_name(compiled).upper()}_H",
+        guard=f"ATTNDSL_{name.upper()}_H",
         summary=comment(program.summary or compiled.operator.name),
         document=comment(compiled.operator.document),
         specialization=tuple(_specializations((compiled, *others))),
@@ -142,7 +146,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = ()) -> KernelTe
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
         constants=tuple(number_constants(program)),
         memories=memories(program, spelling),
-        schedule_header=schedule_file(text_name(compiled)),
+        schedule_header=schedule_file(name),
         events=tuple(_events(program, spelling)),
         flags=tuple(
             ConstantText("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
@@ -164,10 +168,10 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = ()) -> KernelTe
     )
 
 
-def schedule_of(compiled: Compiled) -> ScheduleText:
-    """The schedule header of a compiled specialization's text."""
+def schedule_of(compiled: Compiled, name: str) -> ScheduleText:
+    """The schedule header of a compiled specialization's text, whose namespace is ``name``."""
     values, why = asdict(compiled.schedule), compiled.reasons
-    return schedule_text(text_name(compiled), compiled.program, _spelling(compiled), values, why)
+    return schedule_text(name, compiled.program, _spelling(compiled), values, why)
 
 
 def _spelling(compiled: Compiled) -> Spelling:

@@ -19,7 +19,7 @@ from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz
 from attndsl.tile.instructions.base import is_one
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
-from attndsl.tile.instructions.units import block_elements, repeat_elements
+from attndsl.tile.instructions.units import BLOCK_LANES, block_elements, repeat_elements
 from attndsl.tile.statements import For, If, Let, Seq, Statement
 
 _LANES, _BLOCK_LANES = repeat_elements("float32"), block_elements("float32")
@@ -35,6 +35,26 @@ def call_of_loop(loop: For, names: Spelling) -> str | None:
     if rule is None or not loop.begin.same(Const(0)):
         return None
     return rule(item, loop, names)
+
+
+def call_of_instruction(item: Statement, names: Spelling) -> str | None:
+    """The call that does what one instruction does on one repeat a row; None where there is none."""
+    if isinstance(item, BlockReduce):
+        src, dst = item.src, item.dst
+        if _is_number(src.pitch, 0) or not _is_number(src.cols, _LANES):
+            return None
+        sizes = map(names.expr, (src.rows, src.cols, dst.pitch, src.pitch))
+        return f"{item.op}OfBlocks({_places(dst, src, names)}, {', '.join(sizes)});"
+    if isinstance(item, BroadcastRows):
+        rows = item.src.cols
+        if not _is_number(item.dst.pitch, _LANES) or not item.dst.rows.same(rows // BLOCK_LANES):
+            return None
+        return f"SpreadOverBlocks<1>({_places(item.dst, item.src, names)}, {names.expr(rows)});"
+    return None
+
+
+def _places(dst: Region, src: Region, names: Spelling) -> str:
+    return ", ".join(names.local(each.buffer, each.offset) for each in (dst, src))
 
 
 def call_of_branch(branch: If, names: Spelling, architecture: Architecture) -> str | None:

@@ -22,6 +22,8 @@ from attndsl.tile.buffers import Buffer, item_bytes
 from attndsl.tile.program import Constant, Program
 
 _INDENT = "    "
+_HALF_BANK_ROW = "kHalfBankRow"
+"""The constant for the bytes of half a row of banks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class MemoryTable:
     Attributes:
         sizes: declarations of the bytes of a slot of each buffer, with the buffer's meaning.
         places: declarations of where each buffer's first slot begins, and of ``end``, where they all end.
+        capacity: the constant for the bytes of it that kernels may use.
         unproved: slots whose sizes are multiples of ``alignment`` today, but maybe not for other options.
         single: the buffers with one slot, which are members of the kernel.
     """
@@ -60,7 +63,7 @@ class MemoryTable:
     sizes: tuple[str, ...]
     places: tuple[str, ...]
     end: str
-    usable: int
+    capacity: str
     alignment: int
     unproved: tuple[str, ...]
     single: tuple[BufferView, ...]
@@ -76,6 +79,7 @@ class ScheduleText:
             edited, and those that follow from others.
         others: the options without a constant, such as the slots of buffers.
         requirements: conditions with their meaning.
+        half_bank_row: bytes by which buffers are moved that an instruction reads together.
     """
 
     namespace: str
@@ -86,6 +90,7 @@ class ScheduleText:
     derived: tuple[ConstantText, ...]
     requirements: tuple[tuple[str, str], ...]
     memories: tuple[MemoryTable, ...]
+    half_bank_row: int
 
 
 def schedule_file(namespace: str) -> str:
@@ -119,6 +124,7 @@ def schedule_text(
         derived=tuple(_text(item) for item in whole if item.definition is not None),
         requirements=tuple((constant_text(each.condition), each.meaning) for each in program.requirements),
         memories=memories(program, spelling),
+        half_bank_row=half_bank_row(program),
     )
 
 
@@ -174,25 +180,37 @@ def _memory(memory: Memory, program: Program, spelling: Spelling) -> MemoryTable
         sizes.append((f"{name}Slot = {constant_text(size)}", slots + buffer.meaning))
         alignment = program.alignments()[buffer]
         gap = program.addresses[buffer] - -(-place // alignment) * alignment
-        places.append(f"{name} = {_aligned(end, alignment, memory)}{f' + {gap}' if gap else ''}")
+        places.append(f"{name} = {_aligned(end, alignment, memory)}{_shift(gap, program)}")
         place = program.addresses[buffer] + buffer.slots * program.slot_stride(buffer)
         if divisor(size, program) % memory.alignment:
             unproved.append(f"{name}Slot")
         end = f"{name} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"
     single = (buffer for buffer in buffers if buffer.slots == 1)
-    end_name = f"{constant(memory.space.value.lower())}End"
+    end_name, capacity = (f"{constant(memory.space.value.lower())}{word}" for word in ("End", "Bytes"))
     return MemoryTable(
         space=memory.space.value,
         core=memory.core.value,
         member=memory_member(memory.space),
         sizes=tuple(_size_lines(sizes)),
-        places=tuple(_filled([*places, f"{end_name} = {end}"])),
+        places=tuple(_filled([*places, f"{end_name} = {end}", f"{capacity} = {memory.usable}"])),
         end=end_name,
-        usable=memory.usable,
+        capacity=capacity,
         alignment=memory.alignment,
         unproved=tuple(unproved),
         single=tuple(BufferView(spelling.buffer(b), spelling.ctype(b), constant(b.name)) for b in single),
     )
+
+
+def _shift(gap: int, program: Program) -> str:
+    """Bytes that are left out so that a buffer begins in the other half of a row of banks."""
+    if not gap:
+        return ""
+    return f" + {_HALF_BANK_ROW}" if gap == half_bank_row(program) else f" + {gap}"
+
+
+def half_bank_row(program: Program) -> int:
+    """Bytes of half a row of the banks of the unified buffer."""
+    return program.device.architecture.bank_row // 2
 
 
 def _slot_bytes(buffer: Buffer, memory: Memory) -> Expr:

@@ -1,19 +1,20 @@
 """Kernels of one project that share a text, because their finished programs are equal.
 
 Several layouts of a mask, say, differ in strides alone, which are tiling data. Each such kernel keeps its
-tiling key, its dispatch guards and its part of the tiling function; header and class are those of the kernel
-with the shortest name. Programs are compared as trees, statement by statement.
+tiling key, its dispatch guards and its part of the tiling function; header and class are named by what the
+kernels share. Programs are compared as trees, statement by statement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from attndsl.codegen.kernel.dtype_parameter import (
     dtype_parameter,
     equal_programs,
+    shared_name,
     text_name,
 )
 from attndsl.compiler.compile import Compiled
@@ -22,18 +23,14 @@ from attndsl.compiler.prepare_launch import compiled_for
 
 @dataclass(frozen=True, eq=False)
 class SharedText:
-    """A text: the kernel after which it is named, and the others that have it.
+    """A text: its namespace, which is the stem of its file, and the kernels that have it.
 
     Of kernels that differ in the text's dtype parameter alone, one stands for both.
     """
 
+    name: str
     first: Compiled
     others: tuple[Compiled, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The namespace of the text, and the stem of its file."""
-        return text_name(self.first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +68,20 @@ def _shared_texts(kernels: tuple[Compiled, ...]) -> SharedTexts:
         else:
             families.append([name])
     texts: dict[str, SharedText] = {}
+    taken = set(by_name)
     for family in families:
         first, *others = (by_name[name] for name in sorted(family, key=len))
-        texts |= dict.fromkeys(family, SharedText(first, tuple(others)))
+        name = _name((first, *others), taken)
+        taken.add(name)
+        texts |= dict.fromkeys(family, SharedText(name, first, tuple(others)))
     return SharedTexts({each: texts[text_name(each)] for each in kernels})
+
+
+def _name(kernels: Sequence[Compiled], taken: Collection[str]) -> str:
+    """What the names of the kernels share; the first one's name if another text has that."""
+    own = text_name(kernels[0])
+    shared = shared_name(kernels) if len(kernels) > 1 else own
+    return own if shared in taken else shared
 
 
 def _equal(first: Compiled, second: Compiled) -> bool:

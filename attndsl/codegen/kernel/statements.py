@@ -20,12 +20,12 @@ from attndsl.codegen.kernel.item_decoding import (
     ItemDecoding,
     taken_from_item,
 )
-from attndsl.codegen.kernel.kept_steps import kept_member, kept_scalars, kept_struct
-from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_loop
+from attndsl.codegen.kernel.kept_steps import KEPT_ITEMS, kept_member, kept_scalars, kept_struct
+from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
-from attndsl.expr import Const, Load, Symbol
+from attndsl.expr import Const, Load, Scope, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
@@ -54,8 +54,8 @@ _Held = tuple[tuple[Buffer, ...], ...]
 """The groups of buffers with several slots whose lifetimes enclose a statement."""
 
 _INDENT = "    "
-_EARLIER = "earlier"
-"""The local that holds the scalars of an earlier step."""
+_EARLIER, _EARLIER_ITEM = "earlier", "earlierWork"
+"""The locals that hold the scalars of an earlier step, and its item."""
 _KEPT = 84
 """Columns of the scalars that a step keeps."""
 
@@ -179,7 +179,7 @@ class Writer:
         yield "}"
 
     def _instruction(self, item: Instruction) -> Iterator[str]:
-        lines = item.text(self._spelling).split("\n")
+        lines = (call_of_instruction(item, self._spelling) or item.text(self._spelling)).split("\n")
         if len(lines) == 1:
             yield lines[0]
             return
@@ -216,10 +216,10 @@ class Writer:
     def _keep(self, keep: KeepScalars) -> Iterator[str]:
         steps, expr = keep.steps, self._spelling.expr
         slot, run, counter, runs = (expr(each) for each in (steps.slot, steps.run, steps.counter, steps.runs))
-        whole, single = kept_scalars(keep, self._decoding)
-        values = ", ".join([*([DECODED] if whole else []), *(expr(symbol) for symbol in single)])
+        _, single = kept_scalars(keep, self._decoding)
+        values = ", ".join(expr(symbol) for symbol in single)
         yield f"const int64_t {slot} = {counter}++ % {expr(steps.depth)};"
-        if steps.run in keep.scalars or steps.runs.name in self._read:
+        if any(symbol.same(steps.run) for symbol in single) or steps.runs.name in self._read:
             yield f"{runs} += {expr(keep.begins)};"
             yield f"const int64_t {run} = {runs} % {expr(steps.depth)};"
         text = f"{kept_member(keep)}[{slot}] = {{{values}}};"
@@ -231,15 +231,17 @@ class Writer:
         step = f"({expr(keep.steps.counter - distance - 1)}) % {expr(keep.steps.depth)}"
         whole, _ = kept_scalars(keep, self._decoding)
         kept = {
-            symbol.name: f"{_EARLIER}.{f'{DECODED}.' if symbol.name in whole else ''}{scalar(symbol)}"
+            symbol.name: f"{_EARLIER_ITEM if symbol.name in whole else _EARLIER}.{scalar(symbol)}"
             for symbol in keep.scalars
         }
         rebound = {name for item in earlier.then.walk() for name in binds(item)} & kept.keys()
         if rebound:
             raise InternalError(f"an earlier step defines {', '.join(sorted(rebound))}, which it has kept")
         yield f"if ({expr(earlier.condition)}) {{"
-        yield f"{_INDENT}const {kept_struct(keep)} &{_EARLIER} ="
-        yield f"{_INDENT * 2}{kept_member(keep)}[{step}];"
+        yield f"{_INDENT}const {kept_struct(keep)} &{_EARLIER} = {kept_member(keep)}[{step}];"
+        if whole:
+            place = f"{KEPT_ITEMS}[{_EARLIER}.{scalar(keep.steps.run)}]"
+            yield f"{_INDENT}const {STRUCT} &{_EARLIER_ITEM} = {place};"
         yield from self._spelled(self._spelling.with_scalars(kept))._inside(earlier.then, held)
         yield "}"
 
@@ -288,7 +290,14 @@ class Writer:
 
     def _decoded(self, loop: For, held: _Held, decoding: ItemDecoding) -> Iterator[str]:
         """The body of a loop over items, which begins with what all cores decode alike."""
-        yield f"const {STRUCT} {DECODED} = {FUNCTION}({scalar(loop.var)});"
+        call = f"{FUNCTION}({scalar(loop.var)})"
+        keeps = [item for item in loop.body.walk() if isinstance(item, KeepScalars)]
+        if any(kept_scalars(keep, decoding)[0] for keep in keeps):
+            runs, depth = (self._spelling.expr(each) for each in (keeps[0].steps.runs, keeps[0].steps.depth))
+            yield f"{STRUCT} &{DECODED} = {KEPT_ITEMS}[({runs} + 1) % {depth}];"
+            yield f"{DECODED} = {call};"
+        else:
+            yield f"const {STRUCT} {DECODED} = {call};"
         writer = self._spelled(self._spelling.with_scalars(decoding.spelled(DECODED)))
         yield from writer._sequence(decoding.rest(loop), held, frozenset((DECODED,)), decoding.members)
 
@@ -314,6 +323,7 @@ class Writer:
             then, otherwise = (Seq(body=each.body[1:]) for each in (branch.then, branch.otherwise))
             yield from self._branch(replace(branch, then=then, otherwise=otherwise), held)
             return
+        yield from _why_pipes_meet(branch)
         yield f"if ({self._spelling.expr(branch.condition)}) {{"
         yield from self._inside(branch.then, held)
         if branch.otherwise is not None:
@@ -363,7 +373,11 @@ class Writer:
         outer = [
             self._view(buffer, slot_member(group)) for group in held for buffer in group if buffer in touched
         ]
-        taken = (symbol for name, symbol in free(stage).items() if name not in self._given)
+        taken = (
+            symbol
+            for name, symbol in free(stage).items()
+            if name not in self._given and symbol.scope is Scope.LOCAL
+        )
         scalars = tuple(sorted(taken, key=lambda symbol: self._definitions.get(symbol.name, -1)))
         item, members, scalars = self._with_item(scalars)
         name = self._shared.name(stage)
@@ -391,7 +405,7 @@ class Writer:
         found = taken_from_item((symbol.name for symbol in scalars), self._decoding)
         taken = [symbol for symbol in scalars if symbol.name in found]
         places = {self._spelling.expr(symbol).removesuffix(f".{scalar(symbol)}") for symbol in taken}
-        if len(places) != 1 or not places <= {DECODED, f"{_EARLIER}.{DECODED}"}:
+        if len(places) != 1 or not places <= {DECODED, _EARLIER_ITEM}:
             return "", {}, tuple(scalars)
         members = {symbol.name: f"{DECODED}.{scalar(symbol)}" for symbol in taken}
         return places.pop(), members, tuple(symbol for symbol in scalars if symbol.name not in found)
@@ -521,6 +535,15 @@ def _first_of_both(branch: If) -> Barrier | None:
         return None
     whole = first.when is None and second.when is None
     return first if whole and first.pipe is second.pipe else None
+
+
+def _why_pipes_meet(branch: If) -> Iterator[str]:
+    """The comment of a branch that does nothing but make pipes meet."""
+    events = [item for item in branch.then.walk() if isinstance(item, SetEvent)]
+    if not events or branch.otherwise is not None or len(events) != len(branch.then.body):
+        return
+    first, second = events[0].source.value, events[0].target.value
+    yield f"// No turn of the loop above has ordered {first} before {second}, as the flag below promises."
 
 
 def _only(body: Seq) -> Statement | None:

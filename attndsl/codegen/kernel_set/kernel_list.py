@@ -16,7 +16,7 @@ from attndsl.base.errors import UserError
 from attndsl.codegen.kernel.shared_texts import SharedText, shared_texts
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
-from attndsl.codegen.samples.device_files import kernel_path
+from attndsl.codegen.samples.device_files import text_path
 from attndsl.compiler.compile import Compiled
 from attndsl.lowering.signature.specialization import Specialization, feature_names
 from attndsl.spec.contract.contract import Contract
@@ -51,7 +51,7 @@ def _row(compiled: Compiled, text: SharedText) -> dict[str, Any]:
     return {
         "name": kernel_name(compiled),
         "key": tiling_key(compiled),
-        "file": kernel_path(text.first),
+        "file": text_path(text),
         "dtype": special.dtype,
         "head_size": special.padded_head_size,
         "value_size": special.padded_value_size,

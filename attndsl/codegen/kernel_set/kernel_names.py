@@ -13,7 +13,7 @@ from attndsl.codegen.kernel_set.tiling_keys import key_of, tiling_key
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import pascal
 from attndsl.compiler.compile import Compiled
-from attndsl.lowering.signature.kernel_names import kernel_suffix
+from attndsl.lowering.signature.kernel_names import kernel_suffix, shared_suffix
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.contract.contract import Contract
 
@@ -58,10 +58,19 @@ def text_name_of(operator: Contract, special: Specialization, dtype: str) -> str
     return f"{names_of(operator).op}_{_suffix(operator, special, dtype)}"
 
 
+def shared_name_of(operator: Contract, specials: Sequence[Specialization], dtype: str) -> str:
+    """The name of a text that several kernels have, by what their names share; ``dtype`` as above."""
+    words = _without(dtype, plain(shared_suffix(operator, specials)))
+    return f"{names_of(operator).op}_{words}"
+
+
+def _without(dtype: str, words: str) -> str:
+    return words.removeprefix(f"{dtype}_") if dtype else words
+
+
 def _suffix(operator: Contract, special: Specialization, left_out: str = "") -> str:
     """The words of a specialization; many of them end with the tiling key instead of the last ones."""
-    words = plain(kernel_suffix(operator, special))
-    text = words.removeprefix(f"{left_out}_") if left_out else words
+    text = _without(left_out, plain(kernel_suffix(operator, special)))
     if len(text) <= LONGEST_SUFFIX:
         return text
     end = f"_key{key_of(operator, special)}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attndsl.base.errors import UserError
 from attndsl.base.jobs import fork_map
@@ -18,7 +19,6 @@ from attndsl.codegen.kernel_set.tiling_keys import check_tiling_keys
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.project.files import write_files
-from attndsl.codegen.project.project_files import Page, project_files
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for, keep_compiled
 from attndsl.compiler.stored_programs import is_stored, parts_of, with_operator
@@ -26,6 +26,9 @@ from attndsl.lowering.errors import NotLowered, ScheduleError
 from attndsl.lowering.signature.kernel_names import check_kernel_names
 from attndsl.lowering.signature.specialization import Specialization, feature_names
 from attndsl.spec.operator.operator import Operator
+
+if TYPE_CHECKING:
+    from attndsl.codegen.project.project_files import Page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +52,8 @@ class Project:
     def _files(self) -> dict[str, str]:
         if not self.kernels:
             return {}
+        from attndsl.codegen.project.project_files import project_files
+
         return project_files(self.kernels, _page(self))
 
     def write(self, out: Path) -> tuple[Path, ...]:
@@ -166,6 +171,8 @@ def _compiled(operator: Operator, specials: Sequence[Specialization]) -> list[Co
 
     found: dict[Specialization, Compiled | None] = {}
     for pair, done in zip(pairs, fork_map(made, pairs), strict=True):
+        import attndsl.codegen.project.project_files  # noqa: F401 - needed next: now workers are still busy
+
         found |= zip(pair, map(kept, pair, done), strict=True)
     return [found[special] for special in specials]
 
@@ -182,6 +189,8 @@ def _pairs(operator: Operator, specials: Sequence[Specialization]) -> list[tuple
 
 def _page(project: Project) -> Page:
     """The same for every request, so that several calls into one folder agree."""
+    from attndsl.codegen.project.project_files import Page
+
     operator = project.operator
     return Page(
         command=comment(f"attndsl generate {operator.in_commands}{operator.device_option}"),

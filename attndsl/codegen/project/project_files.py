@@ -13,10 +13,11 @@ from attndsl.base.jobs import fork_map
 from attndsl.codegen.bindings.aclnn import aclnn_lines, aclnn_order
 from attndsl.codegen.bindings.torch_text import torch_text
 from attndsl.codegen.host.host_files import definition_files, guard_of, host_files
+from attndsl.codegen.kernel.shared_texts import SharedText
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, kernel_list
 from attndsl.codegen.names.arguments import DTYPE_ROWS, Names
 from attndsl.codegen.samples.device_cases import DeviceCase, cases_of
-from attndsl.codegen.samples.device_files import device_files, kernel_file, kernel_files
+from attndsl.codegen.samples.device_files import files_around, kernel_file, kernel_files
 from attndsl.codegen.samples.direct import SMALLEST, UNITS, direct_text
 from attndsl.codegen.text.render import render
 from attndsl.compiler.compile import Compiled
@@ -42,25 +43,34 @@ class Page:
 def project_files(kernels: Sequence[Compiled], page: Page) -> dict[str, str]:
     """Every file of a project with kernels."""
     names = page.names
-    cases, texts = _in_parallel(kernels)
-    found = host_files(names) | definition_files(names, kernels) | device_files(kernels, texts)
+    cases, found = _in_parallel(kernels, page)
     plain = [case for case in cases if case.made_by_counting]
     smallest = min(plain, key=lambda each: sum(a.size for a in each.expected.values()), default=None)
     found |= build_files(names, page, samples=smallest is not None)
-    found |= binding_files(names, page)
     found |= launch_files(names, smallest)
     found[KERNEL_LIST] = kernel_list(kernels)
     return found | (test_files(names, cases) if cases else {})
 
 
-def _in_parallel(kernels: Sequence[Compiled]) -> tuple[tuple[DeviceCase, ...], dict[str, str]]:
-    """The calls of the project's own tests, and the texts of the kernels by file: by several processes."""
-    files = kernel_files(kernels)
-    work: list[Callable[[], Any]] = [partial(cases_of, each, number) for number, each in enumerate(kernels)]
-    work += [partial(kernel_file, each) for each in files.values()]
+def _in_parallel(kernels: Sequence[Compiled], page: Page) -> tuple[tuple[DeviceCase, ...], dict[str, str]]:
+    """The calls of the project's own tests, and the files that no call is in: by several processes."""
+    names = page.names
+    work: list[Callable[[], Any]] = [
+        partial(files_around, kernels),  # first, as it takes longest
+        partial(host_files, names),
+        partial(definition_files, names, kernels),
+        partial(binding_files, names, page),
+    ]
+    work += [partial(_text_at, path, text) for path, text in kernel_files(kernels).items()]
+    count = len(work)
+    work += [partial(cases_of, each, number) for number, each in enumerate(kernels)]
     done = list(fork_map(lambda task: task(), work))
-    cases = tuple(case for of_kernel in done[: len(kernels)] for case in of_kernel)
-    return cases, dict(zip(files, done[len(kernels) :], strict=True))
+    files = {path: text for some in done[:count] for path, text in some.items()}
+    return tuple(case for of_kernel in done[count:] for case in of_kernel), files
+
+
+def _text_at(path: str, text: SharedText) -> dict[str, str]:
+    return {path: kernel_file(text)}
 
 
 def build_files(names: Names, page: Page, *, samples: bool) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from attndsl.codegen.host.tiling_text import host_text
 from attndsl.codegen.kernel.dtype_parameter import text_name
@@ -20,39 +20,41 @@ RUNTIME = ("op_kernel/attndsl_kernel.h", "op_host/arithmetic.h")
 
 def kernel_path(compiled: Compiled) -> str:
     """The file of the text that is named after a specialization, in the project."""
-    return f"op_kernel/{text_name(compiled)}.h"
+    return _path(text_name(compiled))
 
 
-def schedule_path(compiled: Compiled) -> str:
-    """The schedule header of the text that is named after a specialization, in the project."""
-    return f"op_kernel/{schedule_file(text_name(compiled))}"
+def text_path(text: SharedText) -> str:
+    """The file of a text, in the project."""
+    return _path(text.name)
+
+
+def _path(name: str) -> str:
+    return f"op_kernel/{name}.h"
 
 
 def kernel_files(kernels: Sequence[Compiled]) -> dict[str, SharedText]:
     """The kernels' texts by file."""
-    return {kernel_path(each.first): each for each in shared_texts(kernels).texts}
+    return {text_path(each): each for each in shared_texts(kernels).texts}
 
 
 def kernel_file(text: SharedText) -> str:
     """The file of a text."""
-    return render("op_kernel/kernel.h.j2", kernel=kernel_text(text.first, text.others))
+    return render("op_kernel/kernel.h.j2", kernel=kernel_text(text.first, text.others, text.name))
 
 
-def device_files(kernels: Sequence[Compiled], texts: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The files by path in the project.
+def device_files(kernels: Sequence[Compiled]) -> dict[str, str]:
+    """The files by path in the project."""
+    texts = {path: kernel_file(text) for path, text in kernel_files(kernels).items()}
+    return texts | files_around(kernels)
 
-    Args:
-        kernels: whose files.
-        texts: those of :func:`kernel_files`, where they are made already.
-    """
+
+def files_around(kernels: Sequence[Compiled]) -> dict[str, str]:
+    """Of the files, those that are not the text of one kernel."""
     names, host = names_of(kernels[0].operator), host_text(kernels)
-    of_texts = kernel_files(kernels)
-    if texts is None:
-        texts = {path: kernel_file(text) for path, text in of_texts.items()}
-    found = dict(texts)
-    for text in of_texts.values():
-        schedule = schedule_of(text.first)
-        found[schedule_path(text.first)] = render("op_kernel/schedule.h.j2", schedule=schedule)
+    found = dict[str, str]()
+    for text in kernel_files(kernels).values():
+        schedule = schedule_of(text.first, text.name)
+        found[f"op_kernel/{schedule_file(text.name)}"] = render("op_kernel/schedule.h.j2", schedule=schedule)
     found |= {path: runtime(path) for path in RUNTIME}
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)

@@ -102,7 +102,7 @@ def turns(context: Context) -> Turns:
 
 
 def item_of_turn(context: Context, item: Expr) -> Expr:
-    """The item of a turn; the last turn, which has none, takes one with rows and keys that exist."""
+    """The item of a turn; the last turn, which has none, takes one with rows that exist, without its keys."""
     return minimum(item, context.items - 1) if context.continuous else item
 
 
@@ -115,10 +115,10 @@ def item_steps(context: Context) -> list[Statement]:
         lets.append(Let(symbol=KEY_STEPS, value=twice))
     if not context.continuous:
         return lets
-    item, steps = ITEM, maximum(with_keys, 1)
+    steps = maximum(with_keys, 1)
     if context.rows.may_be_empty():
         steps = select(TASK_ROWS == 0, 0, steps)
-    return [*lets, Let(symbol=STEPS, value=select(item >= context.items, context.prefetch, steps))]
+    return [*lets, Let(symbol=STEPS, value=select(_drains(context), context.prefetch, steps))]
 
 
 def key_steps(context: Context) -> Expr:
@@ -152,20 +152,31 @@ def takes_one_tile_at_once(context: Context) -> bool:
 
 
 def has_keys(context: Context) -> Expr:
-    """Whether a step of a continuous pipeline has a tile of keys."""
+    """Whether a step of a continuous pipeline has a tile of keys; those of the last turn have none."""
     tile = TILE
-    return (tile < key_steps(context)) & has_item(context)
-
-
-def item_has_keys(context: Context) -> Expr:
-    """Whether the item of a turn has tiles of keys; the last turn of a continuous pipeline has no item."""
-    return (TILES > 0) & has_item(context) if context.continuous else TILES > 0
+    return tile < key_steps(context)
 
 
 def has_item(context: Context) -> Expr:
     """Whether a turn of a continuous pipeline has an item."""
     item = ITEM
     return item < context.items
+
+
+def _drains(context: Context) -> Expr:
+    """Whether a turn of a continuous pipeline has none."""
+    item = ITEM
+    return item >= context.items
+
+
+def has_no_keys(context: Context) -> Expr | None:
+    """Whether the task of a turn has no keys to look at, whatever its lengths say: it has no rows, or the
+    turn is the last one, which drains the pipeline. None if every turn has rows."""
+    drained = _drains(context) if context.continuous else None
+    if not context.rows.may_be_empty():
+        return drained
+    empty = TASK_ROWS == 0
+    return empty if drained is None else empty | drained
 
 
 def ring_slot(context: Context) -> list[Statement]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from functools import reduce
 
 from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, round_up, select
-from attndsl.lowering.attention.continuous import item_steps, ring_slot, takes_tiles_again, tile_of_step
+from attndsl.lowering.attention.continuous import (
+    has_no_keys,
+    item_steps,
+    ring_slot,
+    takes_tiles_again,
+    tile_of_step,
+)
 from attndsl.lowering.attention.seen_tiles import (
     candidates,
     collect_seen,
@@ -58,8 +64,8 @@ def key_range(context: Context) -> list[Statement]:
         count = ceil_div(KEY_END - KEY_BEGIN, context.tile_keys)
         end = end.mapped(lambda node: KEY_BEGIN if node.same(begin) else None)
     bounds.append(Let(symbol=KEY_END, value=end, where=where))
-    if context.rows.may_be_empty():
-        count = select(TASK_ROWS == 0, 0, count)
+    if (nothing := has_no_keys(context)) is not None:
+        count = select(nothing, 0, count)
     tiles: list[Statement] = [Let(symbol=TILES, value=minimum(share, total - FIRST_TILE))]
     if numbers_tiles(context):
         lists, count = candidates(context, count)

@@ -69,7 +69,7 @@ def absorbed_query(context: Context) -> GlobalTensor:
     """The query rows of the item with the scale absorbed, vector to cube."""
     rows = tiling_field_ref(context.label("rowsPerTask"))
     elements = context.items_in_flight * rows * context.padded_head_size
-    name, meaning = context.label("foldedQuery"), "query rows of an item, scale of the keys included"
+    name, meaning = context.label("absorbedQuery"), "query rows of an item, scale of the keys included"
     return context.inventory.tensor(name, context.cube_dtype, elements, "block", meaning)
 
 
@@ -110,7 +110,9 @@ def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Stat
     b = vector_buffers(context)
     lanes = quantization.lanes(context)
     wide, elements = context.channel_rows, context.rows_per_step * lanes
-    absorbed = context.in_ub("queryFolded", context.cube_dtype, elements, "folded query rows")
+    absorbed = context.in_ub(
+        "absorbedRows", context.cube_dtype, elements, "query rows with the scale absorbed"
+    )
     span = CHUNK * lanes
     store = StoreRows(
         dst=_absorbed_rows(context, ROW_BEGIN + R0, CHUNK),
@@ -121,7 +123,7 @@ def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Stat
         _times_scale(context, quantization, wide),
         zero_tail(wide, CHUNK, context.head_dim, lanes),
         *_largest(context, b, wide, lanes),
-        Note(text="folded = query * scale / factor"),
+        Note(text="absorbed = query * scale / factor"),
         broadcast(context, b.row_blocks, row_factors(context)[0], state_row(context)),
         _columns(wide, lanes, lambda part: _by_row(context, "Div", part)),
         Alloc(
@@ -198,7 +200,7 @@ def _shift(
         op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "offset"), 0, padded_size)
     )
     return [
-        Note(text="shift = factor * sum(folded * offset)"),
+        Note(text="shift = factor * sum(absorbed * offset)"),
         Convert(dst=whole(wide, 0, span), src=whole(absorbed, 0, span), mode="CAST_NONE"),
         For(var=_ROW, end=CHUNK, body=seq(times), disjoint=(wide,), runs=True),
         Fill(dst=whole(b.lanes, 0, CHUNK * REPEAT_LANES), value=Const(0)),

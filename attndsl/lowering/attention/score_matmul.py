@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
-from attndsl.lowering.attention.continuous import item_has_keys, score_slot
+from attndsl.lowering.attention.continuous import score_slot
 from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query
 from attndsl.lowering.attention.key_range import sees_by_band, tile_bounds
 from attndsl.lowering.attention.matmul_operands import (
@@ -22,7 +22,7 @@ from attndsl.lowering.attention.matmul_operands import (
 )
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import KEYS, TASK_ROWS
+from attndsl.lowering.emit.loop_scalars import KEYS, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import prob_ring, score_ring
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
@@ -37,7 +37,7 @@ def load_query(context: Context) -> Stage:
     """The rows of the task to L1, once an item."""
     load = context.rows.load_query(context, cube_buffers(context).query)
     if context.continuous or context.rows.may_be_empty():
-        load = If(condition=item_has_keys(context), then=seq(load))
+        load = If(condition=TILES > 0, then=seq(load))
     return Stage(
         name=context.label("LoadQuery"),
         part=context.suffix,

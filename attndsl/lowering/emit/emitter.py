@@ -21,6 +21,7 @@ from attndsl.expr import (
     Load,
     Named,
     Scope,
+    Select,
     Symbol,
     as_expr,
     constant_value,
@@ -242,12 +243,23 @@ class Emitter:
         if known is not None:
             return known.symbol
         _check_host_knows(expr, self.where)
+        if not meaning and not stem:
+            meaning, stem = self._extent(expr)
         stem = stem or self._layout_stem(expr) or _stem(expr) or f"value{len(self.inventory.fields)}"
         name = camel(stem.removeprefix(HOST))
         while is_taken(name) or name in self.signature.taken_names or self.inventory.is_field(name):
             name += "Scalar"
         ctype = "int64" if is_integral(expr, self.signature.float_params) else "float32"
-        return self.inventory.field(name, expr, meaning or str(expr).replace(HOST, ""), ctype)
+        return self.inventory.field(name, expr, meaning or _told(expr), ctype)
+
+    def _extent(self, expr: Expr) -> tuple[str, str]:
+        """Meaning and name of the extent of an axis, whoever asks for it first; empty of all else."""
+        for axis, words in _EXTENTS.items():
+            extent = self.signature.extents.get(axis)
+            if extent is not None and expr.same(extent):
+                meaning, name = words
+                return meaning, name or _stem(expr) or "positions"
+        return "", ""
 
     def _layout_stem(self, expr: Expr) -> str:
         """A name for whether a tensor has a layout; empty of all else."""
@@ -380,6 +392,30 @@ class Emitter:
 
 _WORDS = {"+": "Plus", "-": "Minus", "*": "Times"}
 _LONGEST_STEM = 32
+
+
+_EXTENTS = {
+    "B": ("batch rows", "batchRows"),
+    "Q": ("query positions of the longest batch row", ""),
+    "T": ("keys of a row, at most", "keyCapacity"),
+    "N": ("query heads", "queryHeads"),
+}
+"""Meaning and name of the tiling fields that are extents of axes; without a name, the contract's own."""
+
+
+_LONGEST_MEANING = 64
+"""Letters of an expression that is told as it is."""
+
+
+def _told(expr: Expr) -> str:
+    """An expression for readers of the struct; of a long choice between numbers, these and what decides."""
+    text = str(expr).replace(HOST, "")
+    if len(text) <= _LONGEST_MEANING or not isinstance(expr, Select):
+        return text
+    numbers = [str(each) for each in (expr.then, expr.otherwise) if isinstance(each, Const)]
+    asked = dict.fromkeys(node.name for node in expr.condition.nodes() if isinstance(node, Symbol))
+    by = ", ".join(name.replace(HOST, "") for name in asked)
+    return f"{' or '.join(numbers)}, by {by}" if len(numbers) == 2 else text
 
 
 def _stem(expr: Expr) -> str:

@@ -18,7 +18,7 @@ from attndsl.tile.statements import For, If, Let, Statement, seq
 C0 = Symbol("c0")
 _LEVELS = "one repeat has the folded lanes of a row"
 _D0, _R8, _COPY, _ROWS = Symbol("d0"), Symbol("r8"), Symbol("copy"), Symbol("groupRows")
-_GROUP = STATISTIC_LANES
+_GROUP = int(STATISTIC_LANES.value)
 """Rows that one repeat of Brcb spreads: their blocks fill half of the groups of banks."""
 
 
@@ -32,7 +32,7 @@ def broadcast(
     """
     rows, copies = emit.rows_per_step, copies or _copies(emit, blocks)
     one = BroadcastRows(
-        dst=blocks.region(_COPY if copies > 1 else 0, rows // _GROUP, REPEAT_LANES, copies * LANES),
+        dst=blocks.region(_COPY if copies > 1 else 0, rows // STATISTIC_LANES, REPEAT_LANES, copies * LANES),
         src=whole(source, offset, rows),
     )
     if copies == 1:
@@ -52,7 +52,7 @@ def fill_row_blocks(emit: Emitter, blocks: Buffer, row: Expr, value: Expr, where
 
 def _copies(emit: Emitter, blocks: Buffer) -> int:
     """Blocks that a buffer has for each row of a step."""
-    return blocks.elements // (int(emit.rows_per_step.value) * STATISTIC_LANES)
+    return blocks.elements // (int(emit.rows_per_step.value) * _GROUP)
 
 
 def with_row_statistic(emit: Emitter, op: str, part: Region, blocks: Buffer, column: Expr) -> Statement:
@@ -125,7 +125,7 @@ def reduce_tile(emit: Emitter, op: str, start: Expr, into: Region | None = None)
     rest: Statement = Fill(dst=whole(b.lanes, 0, CHUNK * width), value=start)
     one_repeat = int(width.value) == LANES
     require(width <= REPEAT_LANES if one_repeat else width > REPEAT_LANES, _LEVELS)
-    if int(width.value) * STATISTIC_LANES == emit.schedule.tile_k:
+    if int(width.value) * _GROUP == emit.schedule.tile_k:
         rest = If(condition=width * STATISTIC_LANES > KEYS, then=seq(rest))
     first = BlockReduce(
         op=op,

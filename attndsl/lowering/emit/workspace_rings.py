@@ -8,10 +8,10 @@ from __future__ import annotations
 from attndsl.expr import Expr, ExprLike, Named, select
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.tile.buffers import GlobalTensor
-from attndsl.tile.instructions.units import block_elements
+from attndsl.tile.instructions.units import BLOCK_LANES
 from attndsl.tile.program import tiling_field_ref
 
-STATISTIC_LANES = block_elements("float32")
+STATISTIC_LANES = BLOCK_LANES
 """A row statistic in the workspace is a 32-byte block of equal fp32 lanes: any row can be addressed."""
 
 
@@ -69,4 +69,4 @@ def _partial(emit: Emitter, name: str, row: ExprLike, meaning: str) -> GlobalTen
 
 def _lanes(emit: Emitter) -> Named:
     meaning = "lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed"
-    return emit.inventory.host_constant("statisticLanes", STATISTIC_LANES, meaning)
+    return emit.inventory.host_constant("statisticLanes", int(STATISTIC_LANES.value), meaning)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from attndsl.expr import Expr, Symbol, maximum
 from attndsl.lowering.emit.emitter import Emitter
-from attndsl.lowering.emit.loop_scalars import BATCH, KV_HEAD, R0
+from attndsl.lowering.emit.loop_scalars import BATCH, KV_HEAD
 from attndsl.lowering.emit.shorthands import chunks
 from attndsl.lowering.keys.cached_rows import AppendedRows
 from attndsl.lowering.keys.key_source import KeySource, source_of_kind
@@ -34,7 +34,7 @@ def appended_sources(*sources: KeySource) -> tuple[AppendedRows, ...]:
 
 def append_rows(emit: Emitter, sources: tuple[AppendedRows, ...]) -> Stage:
     """The new rows of keys and values, into their caches; vector cores take turns at them."""
-    rows = emit.host(emit.signature.extents["B"], "batch rows", "batchRows")
+    rows = emit.host(emit.signature.extents["B"])
     groups = _groups([_places(emit, source) for source in sources])
     loops = (For(var=BATCH, end=rows, body=_rows_of(emit, group)) for group in groups)
     overwrites = any(source.ring is not None for source in sources)
@@ -123,10 +123,10 @@ def _rows_of(emit: Emitter, group: Sequence[_Places]) -> Seq:
 def _copy_rows(emit: Emitter, sources: Sequence[AppendedRows]) -> For:
     """A new row of each source, of all key/value heads, a few heads at a time."""
 
-    def heads(r0: Expr, chunk: Expr) -> list[Statement]:
-        return [Let(symbol=KV_HEAD, value=R0), *(_copy_heads(emit, each, chunk) for each in sources)]
+    def heads(first: Expr, chunk: Expr) -> list[Statement]:
+        return [_copy_heads(emit, each, chunk) for each in sources]
 
-    return chunks(tiling_scalar("kvHeads"), emit.rows_per_step, heads, sources[0].where)
+    return chunks(tiling_scalar("kvHeads"), emit.rows_per_step, heads, sources[0].where, KV_HEAD)
 
 
 def _copy_heads(emit: Emitter, source: AppendedRows, chunk: Expr) -> Alloc:

@@ -144,7 +144,7 @@ def _row_of(context: Context, mask: nodes.Input) -> Expr:
 def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """Loaded with each step of rows, and made into bits position by position."""
     pitch = context.tile_lanes(_BITS_BLOCK)
-    work = _buffers(context, mask, pitch, context.rows_per_step)
+    work = _buffers(context, mask, pitch, context.rows.positions_of_step(context))
     row = ROW_BEGIN + R0
     first, last = row // HEADS, (row + CHUNK - 1) // HEADS
     positions = last - first + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, fields, replace
-from math import gcd
+from math import gcd, isnan
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.expr import Expr, Named
@@ -22,7 +22,7 @@ MANY_ROWS = 2 * BAND_ROWS
 """Rows of a task of prompts: more are left to who states them, as they take the unified buffer."""
 LONG_ROW = 512
 """Channels of a row of values, of which the unified buffer holds few copies."""
-OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 32}
+OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 16}
 """Defaults where blocks of keys are selected: items are short, and results a good part of them."""
 OF_LATENT_ROWS: Mapping[str, int | str] = {"tile_k": 128, "value_width": 256, "score_slots": "ring"}
 """Defaults of long rows of values that are channels of the keys, so that L2 has them.
@@ -133,10 +133,11 @@ class Legal:
         words = difflib.get_close_matches(value, self.words, n=1) if isinstance(value, str) else []
         if words or not self.high:
             return words[0] if words else self.words[0]
-        if not isinstance(value, int):
+        number = _number(value)
+        if number is None:
             return self.low
-        rounded = round(value / self.multiple) * self.multiple
-        return min(max(rounded, self.low), self.high)
+        bounded = min(max(number, self.low), self.high)
+        return max(round(bounded / self.multiple) * self.multiple, self.low)
 
     def holds(self, value: object) -> bool:
         """Whether a value is legal."""
@@ -144,6 +145,22 @@ class Legal:
             return value in self.words
         plain = isinstance(value, int) and not isinstance(value, bool)
         return plain and bool(self.high) and self.nearest(value) == value
+
+    def nearest_divisor(self, value: int, whole: int) -> int:
+        """The legal integer nearest to ``value`` among those that divide ``whole``, of which one must be."""
+        divisors = (step for step in range(self.multiple, self.high + 1, self.multiple) if step >= self.low)
+        return min((step for step in divisors if whole % step == 0), key=lambda step: abs(step - value))
+
+
+def _number(value: object) -> float | None:
+    """The number that was meant, given as one or as its text; None where there is none."""
+    if not isinstance(value, int | float | str) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return None if isnan(number) else number
 
 
 TILE_STEP = 64
@@ -218,8 +235,7 @@ def resolve(
     if "rows" not in choices:
         schedule = replace(schedule, rows=gcd(schedule.rows, per_core))
     if per_core % schedule.rows:
-        divisors = [rows for rows in range(_STEP, per_core + 1, _STEP) if per_core % rows == 0]
-        closest = min(divisors, key=lambda rows: abs(rows - schedule.rows))
+        closest = ranges["rows"].nearest_divisor(schedule.rows, per_core)
         line = (lines or {}).get("rows" if "rows" in choices else "max_rows", UNKNOWN_LINE)
         text = f"a divisor of max_rows / {vectors} = {per_core}, the rows of one vector core"
         raise IllegalScheduleValue("rows", schedule.rows, text, closest, line)
@@ -231,7 +247,8 @@ def _check_result_rows(schedule: Schedule, per_core: int, line: SourceLine) -> N
     rows = schedule.result_rows
     if isinstance(rows, int) and per_core % rows:
         text = f"a divisor of {per_core}, the rows of one vector core"
-        raise IllegalScheduleValue("result_rows", rows, text, gcd(rows, per_core), line)
+        closest = _LEGAL["result_rows"].nearest_divisor(rows, per_core)
+        raise IllegalScheduleValue("result_rows", rows, text, closest, line)
 
 
 def _with_result_slots(schedule: Schedule, choices: Mapping[str, object]) -> Schedule:

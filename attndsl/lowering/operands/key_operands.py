@@ -98,11 +98,10 @@ def _stored(context: Context, node: nodes.Node) -> KeyOperand:
     """A tensor with one row a query row."""
     assert isinstance(node, nodes.Input)
     if "N" not in node.axes:
-        index = ", ".join(letter for letter, axis in INDEX_AXES.items() if axis in node.axes)
         raise NotLowered(
             f"scores and {node.name}, a tensor by key without query heads,",
             node.where,
-            f"{node.name}.at({index}) reads it at each key, or give it an axis N",
+            _instead(context, node),
         )
 
     def load_run(context: Context, target: Buffer, run: RowRun) -> Statement:
@@ -116,6 +115,15 @@ def _stored(context: Context, node: nodes.Node) -> KeyOperand:
         return [context.rows.each_run(lambda run: load_run(context, target, run), (target,), spread=spread)]
 
     return _loaded(context, node, load, node.where, node.name)
+
+
+def _instead(context: Context, node: nodes.Input) -> str:
+    """How a tensor by key without query heads is read."""
+    extents, letters = context.signature.extents, {axis: letter for letter, axis in INDEX_AXES.items()}
+    if "K" in node.axes:
+        letters["K"] = f"n // ({extents['N']} // {extents['K']})"
+    index = ", ".join(letters[axis] for axis in node.axes if axis in letters)
+    return f"{node.name}.at({index}) reads it at each key, or give it an axis N"
 
 
 def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
@@ -320,9 +328,7 @@ def _combined(context: Context, node: nodes.Node) -> KeyOperand:
     inner = key_operand(context, varying[0])
     others = [each for each in node.inputs if each is not varying[0]]
     if others and operation.ordered and node.inputs[0] is not varying[0]:
-        raise NotLowered(
-            f"'{node.op}' with what differs by key behind a number", node.where, _TURNED.get(node.op, "")
-        )
+        return key_operand(context, _turned(node, others[0], varying[0]))
 
     if others and not takes_number(node, others[0]):
         what = f"'{node.op}' of what differs by key, by a number that is no literal"
@@ -336,6 +342,22 @@ def _combined(context: Context, node: nodes.Node) -> KeyOperand:
         return [*below, *with_number(context, node, others[0], stem, skips_one=True)(context, target)]
 
     return replace(inner, compute=compute)
+
+
+def _turned(node: nodes.Elementwise, number: nodes.Node, keys: nodes.Node) -> nodes.Node:
+    """``number - keys`` as ``-(keys - number)``, so that numbers act on what differs by key.
+
+    Raises:
+        NotLowered: another operation.
+    """
+    if node.op != "subtract":
+        raise NotLowered(
+            f"'{node.op}' with what differs by key behind a number",
+            node.where,
+            "pass the quotient as an input of its own",
+        )
+    difference = replace(node, inputs=(keys, number))
+    return replace(node, op="negate", inputs=(difference,))
 
 
 def name_of(node: nodes.Node) -> str:
@@ -378,9 +400,6 @@ def own_operation(context: Context, own: OwnForm, target: Buffer, where: SourceL
         return whole(context.beside_scores(name, f"{name} on the way to functions of scores"), 0, SPAN)
 
     return own(whole(target, 0, SPAN), scratch, where)
-
-
-_TURNED = {"subtract": "write -(x - number)"}
 
 
 def with_number(

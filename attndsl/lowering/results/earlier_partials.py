@@ -38,7 +38,7 @@ from attndsl.tile.instructions import (
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
 _R8, _ROWS = Symbol("r8"), Symbol("groupRows")
-_GROUP = STATISTIC_LANES
+_GROUP = int(STATISTIC_LANES.value)
 """Rows whose log-sum-exps are one repeat."""
 
 

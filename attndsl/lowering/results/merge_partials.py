@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from attndsl.expr import Const, Symbol, as_expr, ceil_div, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK, HEAD, LOWEST, QUERY, R0, SMALLEST
+from attndsl.lowering.emit.loop_scalars import CHUNK, FIRST_HEAD, HEAD, LOWEST, QUERY, SMALLEST
 from attndsl.lowering.emit.row_operations import scale_rows
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -30,7 +30,8 @@ from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
 
 _UNIT, _UNITS, _STEPS = Symbol("unit"), Symbol("units"), Symbol("stepsPerToken")
-_PART, _ROW0, _ROW = Symbol("part"), Symbol("firstRow"), Symbol("row")
+_TOKEN, _PART, _ROW0, _ROW = Symbol("token"), Symbol("part"), Symbol("firstRow"), Symbol("row")
+_LANES, _PARTIAL_ROW = Symbol("statisticLanes"), Symbol("partialRow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     context = contexts[0]
     where, step = context.where, context.rows_per_step
     accumulator = vector_buffers(context).accumulator
-    heads = context.host(context.signature.extents["N"], "query heads", "queryHeads")
+    heads = context.host(context.signature.extents["N"])
     terms = context.computation.terms
     rows = _combined(context) if terms else accumulator
     body = seq(
@@ -66,11 +67,13 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
         epilogue(context, rows, as_expr(0), _MERGED),
     )
     one_unit = seq(
-        Let(symbol=R0, value=_UNIT % _STEPS * step),
-        Let(symbol=CHUNK, value=minimum(step, heads - R0)),
-        Let(symbol=HEAD, value=R0),
-        Let(symbol=_ROW0, value=_UNIT // _STEPS * heads + R0),
-        *context.rows.enter_token(context, _UNIT // _STEPS),
+        Let(symbol=_TOKEN, value=_UNIT // _STEPS),
+        Let(symbol=FIRST_HEAD, value=_UNIT % _STEPS * step),
+        Let(symbol=HEAD, value=FIRST_HEAD),
+        Let(symbol=CHUNK, value=minimum(step, heads - FIRST_HEAD)),
+        Let(symbol=_LANES, value=CHUNK * STATISTIC_LANES),
+        Let(symbol=_ROW0, value=_TOKEN * heads + FIRST_HEAD),
+        *context.rows.enter_token(context, _TOKEN),
         _if_it_exists(context, body),
     )
     loop = For(
@@ -140,7 +143,7 @@ def _each_run(
     """The heads of a step: neighbours of one token."""
     if spread:
         return seq(body(RowRun(Const(0), CHUNK, "N")))
-    one = seq(Let(symbol=HEAD, value=R0 + _ROW), body(RowRun(_ROW, Const(1), "N")))
+    one = seq(Let(symbol=HEAD, value=FIRST_HEAD + _ROW), body(RowRun(_ROW, Const(1), "N")))
     return seq(For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True))
 
 
@@ -164,7 +167,6 @@ def _parts_of(context: Context) -> Statement:
 def _merge_one(context: Context) -> Seq:
     b, state = _blocks(context), vector_buffers(context)
     padded_size = context.padded_value_size
-    row = _PART * row_total(context) + _ROW0
     accumulator, partial = (
         whole(buffer, 0, CHUNK * padded_size) for buffer in (state.accumulator, state.partial)
     )
@@ -172,11 +174,12 @@ def _merge_one(context: Context) -> Seq:
         _lanes(buffer)
         for buffer in (b.merged_max, b.merged_sum, b.part_max, b.part_sum, b.new_max, b.rescale)
     )
-    statistics = CHUNK * STATISTIC_LANES
+    place = _PARTIAL_ROW * STATISTIC_LANES
+    rows = partial_out(context).region(_PARTIAL_ROW * padded_size, 1, CHUNK * padded_size)
     body = seq(
-        LoadRows(dst=part_max, src=partial_max(context).region(row * STATISTIC_LANES, 1, statistics)),
-        LoadRows(dst=part_sum, src=partial_sum(context).region(row * STATISTIC_LANES, 1, statistics)),
-        LoadRows(dst=partial, src=partial_out(context).region(row * padded_size, 1, CHUNK * padded_size)),
+        LoadRows(dst=part_max, src=partial_max(context).region(place, 1, _LANES)),
+        LoadRows(dst=part_sum, src=partial_sum(context).region(place, 1, _LANES)),
+        LoadRows(dst=partial, src=rows),
         Note(text="newMax = max(mergedMax, partMax); both sides are rescaled to it and added"),
         Binary(op="Max", dst=new_max, first=merged_max, second=part_max),
         Binary(op="Sub", dst=rescale, first=merged_max, second=new_max),
@@ -191,7 +194,8 @@ def _merge_one(context: Context) -> Seq:
         scale_rows(context, "Mul", state.partial, 0, b.part_max),
         Binary(op="Add", dst=accumulator, first=accumulator, second=partial),
     )
-    return seq(Alloc(buffers=(b.part_max, b.part_sum), body=seq(Alloc(buffers=(state.partial,), body=body))))
+    merged = Alloc(buffers=(b.part_max, b.part_sum), body=seq(Alloc(buffers=(state.partial,), body=body)))
+    return seq(Let(symbol=_PARTIAL_ROW, value=_PART * row_total(context) + _ROW0), merged)
 
 
 def _blocks(context: Context) -> _Blocks:
@@ -212,4 +216,4 @@ def _blocks(context: Context) -> _Blocks:
 
 def _lanes(buffer: Buffer) -> Region:
     """The statistics of the step's rows, one block a row."""
-    return whole(buffer, 0, CHUNK * STATISTIC_LANES)
+    return whole(buffer, 0, _LANES)

@@ -20,6 +20,7 @@ from attndsl.lowering.match.attention_pattern import has_weighted_sum
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, NumberForm, Operation, takes_number
 from attndsl.lowering.operands.row_functions import row_blocks
 from attndsl.lowering.operands.row_values import is_row_value, row_value
+from attndsl.lowering.results.channel_numbers import differs_by_channel, with_channels
 from attndsl.lowering.results.row_numbers import RowStatistics, row_numbers
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer, Region
@@ -28,8 +29,9 @@ from attndsl.tile.statements import Note, Statement, seq
 
 _ROW_AXES = {"B", "N", "Q", "S"}
 FORMS = (
-    "results take functions of one operand, and +, -, *, /, minimum and maximum with a number, or with an "
-    "fp32 number of each batch row, head and query or a function of p.lse, p.row_max and p.row_sum"
+    "results take functions of one operand, and +, -, *, /, minimum and maximum with a number, with an "
+    "fp32 number of each batch row, head and query or a function of p.lse, p.row_max and p.row_sum, or with "
+    "a float input over E and any of B, N, Q and S or a function of it"
 )
 
 
@@ -47,6 +49,11 @@ def row_operation(
     if operation.own is not None:
         title = Note(text=f"result = {operation.of('result')}  ({node.where})")
         return [title, *operation.own(rows, lambda name: _beside(context, name, rows), node.where)]
+    if any(differs_by_channel(each) for each in _others(node)):
+        _check_not_rounded(context, node)
+        sides = ("numbers", "result") if not has_weighted_sum(node.inputs[0]) else ("result", "numbers")
+        title = Note(text=f"result = {sides[0]} {operation.sign} {sides[1]} of its channels  ({node.where})")
+        return [title, *with_channels(context, node, source, offset, step)]
     other = _number(node)
     _check_not_rounded(context, node)
     title = Note(text=_title(node, operation, other))
@@ -126,9 +133,14 @@ def _beside(context: Context, name: str, rows: Region) -> Region:
     return whole(buffer, 0, rows.cols)
 
 
+def _others(node: nodes.Elementwise) -> list[nodes.Node]:
+    """The operands that no attention result is part of."""
+    return [each for each in node.inputs if not has_weighted_sum(each)]
+
+
 def _number(node: nodes.Elementwise) -> nodes.Node:
-    """The operand that no attention result is part of."""
-    others = [each for each in node.inputs if not has_weighted_sum(each)]
+    """The operand that is a number of the call or of each row."""
+    others = _others(node)
     if not others:
         raise NotLowered(f"'{node.op}' of the result by a function of itself", node.where, FORMS)
     differs = sorted(set(getattr(others[0], "axes", ())) - _ROW_AXES)

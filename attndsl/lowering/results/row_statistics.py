@@ -55,14 +55,14 @@ def _leave(context: Context, output: nodes.Output, rows: RowStatistics) -> State
     copied = isinstance(output.source, nodes.Repeat)
     node = output.source.source if isinstance(output.source, nodes.Repeat) else output.source
     leaving = context.in_ub(
-        "leavingStatistic",
+        "statisticOut",
         "float32",
         context.rows_per_step * STATISTIC_LANES,
         "a row statistic, one block a row",
-        context.schedule.result_slots,
+        context.schedule.slots,
     )
     made = row_numbers(context, node, leaving, rows)
-    lanes = Const(STATISTIC_LANES if copied else 1)
+    lanes = STATISTIC_LANES if copied else Const(1)
     return Alloc(buffers=(leaving,), body=seq(*made, _store(context, output, leaving, lanes, rows)))
 
 

@@ -27,7 +27,7 @@ from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import StoreRows, WithScalar
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
-_PARTIAL_ROW = Symbol("partialRow")
+_PARTIAL_ROW, _DISTANCE = Symbol("partialRow"), Symbol("rowDistance")
 
 
 def write_rows(context: Context) -> Stage:
@@ -83,43 +83,46 @@ def _normalized(context: Context) -> list[Statement]:
 def _partial(context: Context) -> list[Statement]:
     """Maxima, sums and weighted sums of a chunk, each row at its flat row index."""
     b, padded_size, s = vector_buffers(context), context.padded_value_size, context.schedule
-    lanes, size = Const(STATISTIC_LANES), context.rows_per_step * STATISTIC_LANES
-    leaving_max, leaving_sum = (
+    lanes, size = STATISTIC_LANES, context.rows_per_step * STATISTIC_LANES
+    max_out, sum_out = (
         context.in_ub(name, "float32", size, f"{meaning}, one block a row", s.result_slots)
         for name, meaning in (
-            ("leavingMax", "row maxima of a partial"),
-            ("leavingSum", "row sums of a partial"),
+            ("maxOut", "row maxima of a partial"),
+            ("sumOut", "row sums of a partial"),
         )
     )
-    leaving_out = leaving_rows(context, "leavingOut", "weighted sums of a partial")
+    rows_out = leaving_rows(context, "rowsOut", "weighted sums of a partial")
     stored = (
-        (partial_max(context), leaving_max, lanes),
-        (partial_sum(context), leaving_sum, lanes),
-        (partial_out(context), leaving_out, padded_size),
+        (partial_max(context), max_out, lanes),
+        (partial_sum(context), sum_out, lanes),
+        (partial_out(context), rows_out, padded_size),
     )
 
     def one_run(run: RowRun) -> Statement:
         first, distance = context.rows.flat_row_index(context, run)
-        number = Let(symbol=_PARTIAL_ROW, value=SPLIT * row_total(context) + first)
+        lets = [Let(symbol=_PARTIAL_ROW, value=SPLIT * row_total(context) + first)]
+        if not isinstance(distance, Const):
+            lets.append(Let(symbol=_DISTANCE, value=distance))
+            distance = _DISTANCE
 
         def store(tensor: GlobalTensor, source: Buffer, width: Expr) -> Statement:
             target = tensor.region(_PARTIAL_ROW * width, run.rows, width, distance * width)
             return StoreRows(dst=target, src=source.region(run.row * width, run.rows, width, width))
 
-        return seq(number, *(store(*each) for each in stored))
+        return seq(*lets, *(store(*each) for each in stored))
 
     copied = CHUNK * padded_size
     sums = whole(b.accumulator, R0 * padded_size, copied)
     body = seq(
-        broadcast(context, leaving_max, b.row_max, state_row(context)),
-        broadcast(context, leaving_sum, b.row_sum, state_row(context)),
-        WithScalar(op="Adds", dst=whole(leaving_out, 0, copied), src=sums, scalar=Const(0)),
+        broadcast(context, max_out, b.row_max, state_row(context)),
+        broadcast(context, sum_out, b.row_sum, state_row(context)),
+        WithScalar(op="Adds", dst=whole(rows_out, 0, copied), src=sums, scalar=Const(0)),
         context.rows.each_stored_run(one_run),
     )
-    if leaving_out is not b.partial:
-        return [Alloc(buffers=(leaving_max, leaving_sum, leaving_out), body=body)]
+    if rows_out is not b.partial:
+        return [Alloc(buffers=(max_out, sum_out, rows_out), body=body)]
     inside = Alloc(buffers=(b.partial,), body=body)  # as loads of partials: one place for both
-    return [Alloc(buffers=(leaving_max, leaving_sum), body=seq(inside))]
+    return [Alloc(buffers=(max_out, sum_out), body=seq(inside))]
 
 
 def row_total(context: Context) -> Expr:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import HEAD, QUERY, R0
+from attndsl.lowering.emit.loop_scalars import HEAD, QUERY
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import has_long_rows, vector_buffers
 from attndsl.lowering.errors import NotLowered
@@ -18,7 +18,7 @@ from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Convert, Fill, StoreRows
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
-from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Seq, Stage, Statement, seq
 
 _TOKEN = Symbol("token")
 
@@ -42,16 +42,16 @@ def zero_padding(context: Context) -> Stage:
         pitch = Const(-(-context.signature.padded_value_size // block) * block)
     size = context.rows_per_step * pitch
     zeros, wide = _zeros(context, dtype, size)
-    heads = context.host(context.signature.extents["N"], "query heads", "queryHeads")
-    positions = context.host(context.signature.extents["Q"], stem="positions")
-    batch = context.host(context.signature.extents["B"], "batch rows", "batchRows")
+    heads = context.host(context.signature.extents["N"])
+    positions = context.host(context.signature.extents["Q"])
+    batch = context.host(context.signature.extents["B"])
 
-    def one_step(r0: Expr, chunk: Expr) -> list[If | Let | StoreRows]:
+    def one_step(head: Expr, chunk: Expr) -> list[Statement]:
         rows = zeros.region(0, chunk, context.value_dim, pitch)
         place = context.rows.place(context, name, RowRun(Const(0), chunk, "N"), context.value_dim)
-        return [Let(symbol=HEAD, value=R0), StoreRows(dst=place, src=rows, where=where)]
+        return [StoreRows(dst=place, src=rows, where=where)]
 
-    steps = chunks(heads, context.rows_per_step, lambda r0, chunk: list(one_step(r0, chunk)), where)
+    steps = chunks(heads, context.rows_per_step, one_step, where, HEAD)
     enter, existing = context.rows.enter_token(context, _TOKEN), context.rows.existing_queries(context)
     if existing is None:
         raise NotLowered("zeros for positions of batch rows that are not padded", where)

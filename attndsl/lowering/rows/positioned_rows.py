@@ -41,7 +41,7 @@ from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 _QUERY_LENGTH = Symbol("queryLength")
 _FIRST_TOKEN, _POSITION = Symbol("firstToken"), Symbol("position")
 _RUN_LENGTH = Symbol("runLength")
-_MOST_POSITIONS = 16
+_MOST_POSITIONS = 8
 _POWERS = tuple(1 << power for power in range(1, 9))
 
 
@@ -83,9 +83,14 @@ class PositionedRows(RowSpace):
     def positions_of(self, first: Expr, last: Expr) -> tuple[Expr, Expr]:
         return FIRST_QUERY + first // HEADS, FIRST_QUERY + last // HEADS
 
+    def positions_of_step(self, emit: Emitter) -> Expr:
+        if self.whole_positions:
+            return minimum(emit.rows_per_step, positions_per_core(emit.rows_per_vector))
+        return emit.rows_per_step
+
     def query_count(self, emit: Emitter) -> Expr:
         """Queries of the batch row."""
-        longest = emit.host(emit.signature.extents["Q"], "query positions of the longest batch row")
+        longest = _positions(emit)
         return batch_count(emit, self.valid, longest)
 
     # Tasks ----------------------------------------------------------------------------------------------
@@ -263,4 +268,4 @@ def _even_part(whole: Expr, most: Expr) -> Expr:
 
 
 def _positions(emit: Emitter) -> Expr:
-    return emit.host(emit.signature.extents["Q"], stem="positions")
+    return emit.host(emit.signature.extents["Q"])

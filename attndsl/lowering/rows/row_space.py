@@ -127,6 +127,10 @@ class RowSpace(ABC):
         """The query positions of rows ``first`` and ``last`` of the task; None where all have the same."""
         return None
 
+    def positions_of_step(self, emit: Emitter) -> Expr:
+        """Query positions of a vector step, at most."""
+        return emit.rows_per_step
+
     def list_entry(self) -> Expr | None:
         """The scalar that names the tensor of a list with the task's keys, where tasks are made by it."""
         return None
@@ -340,7 +344,7 @@ class RowSpace(ABC):
 
     def flat_row_index(self, emit: Emitter, run: RowRun) -> tuple[Expr, Expr]:
         """The flat index of a run's first row among all result rows, and the distance to the next row."""
-        heads = emit.host(emit.signature.extents["N"], "query heads", "queryHeads")
+        heads = emit.host(emit.signature.extents["N"])
         return self.token(emit) * heads + HEAD, run.pitch(lambda axis: Const(1) if axis == "N" else heads)
 
     @abstractmethod

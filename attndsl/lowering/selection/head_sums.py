@@ -1,11 +1,12 @@
 """Probabilities of a step's rows, added over the heads of each position.
 
-A probability is ``exp(score - max) * (1 / sum)``: a division takes four cycles a repeat, a product one.
+A probability is ``exp(score - max) * (1 / sum)``: a division takes four cycles a repeat, a product one. Heads
+are added in pairs as a tree: rows of one level do not wait for each other.
 """
 
 from __future__ import annotations
 
-from attndsl.expr import Const, Symbol
+from attndsl.expr import Const, Expr, Symbol, select
 from attndsl.lowering.attention.continuous import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, HEADS, KEYS, R0, SMALLEST
@@ -14,10 +15,11 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import BLOCK_COPIES, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.selection.selection_buffers import lead, pitch, selection_buffers, top_k
+from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Binary, Fill, WithScalar
-from attndsl.tile.statements import For, Note, Statement, seq
+from attndsl.tile.statements import For, If, Let, Note, Statement, seq
 
-_ROW = Symbol("row")
+_ROW, _ADDED = Symbol("row"), Symbol("addedRows")
 
 
 def add_heads(context: Context) -> list[Statement]:
@@ -36,13 +38,48 @@ def add_heads(context: Context) -> list[Statement]:
         broadcast(context, b.row_blocks, b.row_sum, state_row(context)),
         Binary(op="Div", dst=blocks, first=ones, second=blocks),
         by_row(context, "Mul", b.score, b.row_blocks),
-        For(var=_ROW, end=CHUNK, body=seq(_add_row(context)), runs=True),
+        *(_add_pairs(context, apart) for apart in levels(context)),
+        Let(symbol=_ADDED, value=rows_of_sums(context)),
+        For(var=_ROW, end=CHUNK, step=_ADDED, body=seq(_add_row(context)), runs=True),
     ]
 
 
+def levels(context: Context) -> list[int]:
+    """Rows between the two of a pair, level by level: powers of two below the rows of a step."""
+    step = context.rows_per_step
+    rows = int(step.value)
+    found = [1 << level for level in range(rows.bit_length() - 1) if rows % (2 << level) == 0]
+    context.inventory.require(step % (2 * found[-1]) == 0, "a vector step has whole trees of heads")
+    return found
+
+
+def _add_pairs(context: Context, apart: int) -> If:
+    """Each second of the rows that a level before has left, to the one in front of it.
+
+    Steps and positions begin at multiples of ``2 * apart`` rows where the heads of a position are one.
+    """
+    score = vector_buffers(context).score
+    first = _probabilities(context, _ROW)
+    add = Binary(op="Add", dst=first, first=first, second=_probabilities(context, _ROW + apart))
+    loop = For(var=_ROW, end=CHUNK, step=Const(2 * apart), body=seq(add), disjoint=(score,), runs=True)
+    return If(condition=HEADS % (2 * apart) == 0, then=seq(loop))
+
+
+def rows_of_sums(context: Context) -> Expr:
+    """Rows whose sum is in the first of them after all levels."""
+    found: Expr = Const(1)
+    for apart in levels(context):
+        found = select(HEADS % (2 * apart) == 0, 2 * apart, found)
+    return found
+
+
+def _probabilities(context: Context, row: Expr) -> Region:
+    return whole(vector_buffers(context).score, row * context.tile_keys, KEYS)
+
+
 def _add_row(context: Context) -> Binary:
-    """A row of probabilities to the sums of its position."""
-    row = whole(vector_buffers(context).score, _ROW * context.tile_keys, KEYS)
+    """A row of sums to those of its position."""
+    row = _probabilities(context, _ROW)
     place = (R0 + _ROW) // HEADS * pitch(context) + lead(context)
     sums = whole(selection_buffers(context).window, place, KEYS)
     return Binary(op="Add", dst=sums, first=sums, second=row)

@@ -37,6 +37,12 @@ def kernel_suffix(operator: Contract, special: Specialization) -> str:
     return "_".join(_words(operator, special))
 
 
+def shared_suffix(operator: Contract, specials: Sequence[Specialization]) -> str:
+    """The words that the names of several kernels of an operator share, in the order of the first."""
+    first, *others = (tuple(_words(operator, each)) for each in specials)
+    return "_".join(word for word in first if all(word in words for words in others))
+
+
 def check_kernel_names(operator: Contract, specials: Iterable[Specialization]) -> None:
     """Hold the names of an operator's kernels, which are made together, to be different.
 

@@ -156,6 +156,28 @@ def check_param(name: str, type: object, limits: Mapping[str, Any], legal: Mappi
     _check_some_value(name, type is int, limits)
     for value in (*legal, *legal.values()):
         check_number(f"a choice of parameter '{name}'", value)
+    _check_spellings(name, type, legal)
+
+
+def _check_spellings(name: str, type: Any, legal: Mapping[Any, Any]) -> None:
+    """Choices mean values of the parameter's type; a text may be a spelling of one, a value means itself.
+
+    Raises:
+        AuthorArgumentError: one does not.
+    """
+    for spelling, value in legal.items():
+        if not _is_of(type, value):
+            raise wrong(f"a choice of parameter '{name}'", value, f"a value of its type, {type.__name__}")
+        if not isinstance(spelling, str) and (spelling != value or not _is_of(type, spelling)):
+            needed = f"{value!r} itself or a text that stands for it"
+            raise wrong(f"the spelling of choice {value!r} of parameter '{name}'", spelling, needed)
+
+
+def _is_of(type: Any, value: object) -> bool:
+    """Whether a parameter of a type takes a value: an integer stands for a float, a bool for no number."""
+    if isinstance(value, bool) or type is bool:
+        return isinstance(value, bool) and type is bool
+    return isinstance(value, int | float if type is float else type)
 
 
 def _check_some_value(name: str, whole: bool, limits: Mapping[str, Any]) -> None:
@@ -203,12 +225,16 @@ def check_choices(name: str, value: object) -> None:
     """The legal values of a parameter.
 
     Raises:
-        AuthorArgumentError: they are neither listed nor mapped, or one cannot be told from others.
+        AuthorArgumentError: they are neither listed nor mapped, there is none, or one cannot be told from
+            others.
     """
+    needed = "a tuple, or a mapping from spelling to value"
     if not isinstance(value, tuple | list | Mapping):
-        raise wrong(f"choices of parameter '{name}'", value, "a tuple, or a mapping from spelling to value")
+        raise wrong(f"choices of parameter '{name}'", value, needed)
+    if not value and not isinstance(value, tuple):
+        raise wrong(f"choices of parameter '{name}'", value, f"{needed}, with one choice at least")
     for each in value:
-        if not isinstance(each, bool | int | float | str | bytes):
+        if not isinstance(each, bool | int | float | str | bytes) or each != each:
             raise wrong(f"a choice of parameter '{name}'", each, "a number, a text or bytes")
 
 

@@ -282,14 +282,6 @@ def _earlier(pair: tuple[object, ...]) -> EarlierPartial:
     return EarlierPartial(out=out, lse=lse, axes=getattr(out, "axes", ()), where=author_line())
 
 
-class _Names(frozenset[str]):
-    """Names of inputs whose text is the same in every process: short ones first."""
-
-    def __repr__(self) -> str:
-        names = sorted(self, key=lambda name: (len(name), name))
-        return f"frozenset({{{', '.join(map(repr, names))}}})"
-
-
 def choose(*cases: tuple[TensorValue | tuple[TensorValue, ...], Value], otherwise: Value) -> Value:
     """The first case whose arguments a call passes.
 
@@ -309,7 +301,7 @@ def choose(*cases: tuple[TensorValue | tuple[TensorValue, ...], Value], otherwis
     axes = otherwise.axes
     if any(getattr(node, "axes", ()) != axes for node in alternatives):
         raise GraphError("all alternatives of choose() must have the same axes", author_line())
-    node = Choose(needs=tuple(map(_Names, needs)), alternatives=alternatives, axes=axes, where=author_line())
+    node = Choose(needs=tuple(needs), alternatives=alternatives, axes=axes, where=author_line())
     return Value(node)
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from attndsl.base.source_location import author_line
+from attndsl.base.errors import printable
+from attndsl.base.source_location import asked_by_author, author_line
 from attndsl.expr import Expr
 from attndsl.graph.nodes import Axes, Output
 from attndsl.spec import errors
@@ -39,6 +40,16 @@ class Declarations(ArgumentDeclarations):
         target: the name of the device that kernels are made for, see :mod:`attndsl.target.devices`.
         summary: one sentence of what it computes.
     """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if asked_by_author():
+            raise _assigned(name)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if asked_by_author():
+            raise _assigned(name)
+        super().__delattr__(name)
 
     def schedule(self, **choices: Any) -> None:
         """Tile sizes, ring depth and splits that the author wants; what is left out is filled in with
@@ -80,6 +91,12 @@ class Declarations(ArgumentDeclarations):
             name=name, source=value.node, dtype=dtype or like.spec.name, axes=value.axes, where=author_line()
         )
         own = layouts_by_key(layouts)
+        if {"N", "K"} <= {*value.axes}:
+            raise errors.LayoutTextError(
+                f"output '{name}' has the axes ({', '.join(value.axes)}), with N query heads and K key/value "
+                "heads: give what it is computed with an axis N in place of K, a row for each query head",
+                node.where,
+            )
         if not own and not inherits_layout(value.axes, like.spec.axes):
             raise errors.LayoutTextError(
                 f"output '{name}' has the axes ({', '.join(value.axes)}), '{like.spec.name}' "
@@ -119,3 +136,15 @@ class Declarations(ArgumentDeclarations):
 
     def _sizes(self, axes: Axes) -> str:
         return " ".join(str(self._axes.get(axis, axis)) for axis in axes)
+
+
+_OF_CONSTRUCTOR = {"name": "name", "document": "document", "device": "target", "summary": "summary"}
+"""What the constructor alone sets, with its own word for it."""
+
+
+def _assigned(name: str) -> errors.SpecError:
+    """What an operator is, its author declares: nothing of it is set, replaced or deleted."""
+    instead = "it is what op.dims, op.input, op.param, op.require, op.output and the like have declared"
+    if name in _OF_CONSTRUCTOR:
+        instead = f"Operator(...) takes it as {_OF_CONSTRUCTOR[name]}"
+    return errors.SpecError(f"op.{printable(name)} can be neither set nor deleted: {instead}", author_line())

@@ -28,6 +28,7 @@ from attndsl.expr import (
 )
 from attndsl.expr.argument_facts import dtype_of, given, layout_of, rows_of, split_of
 from attndsl.expr.expression import MOST_FACTORS, power
+from attndsl.expr.parted_comparisons import parted
 from attndsl.expr.reductions import of_all_elements
 from attndsl.graph.nodes import (
     AXIS_ORDER,
@@ -70,6 +71,7 @@ from attndsl.spec.authoring.argument_checks import (
 from attndsl.spec.contract.arguments import FLOATS, TensorSpec
 from attndsl.spec.errors import GraphError, SpecError
 
+_KEY = next(symbol for symbol, axis in INDEX_AXES.items() if axis == "T")
 Operand: TypeAlias = "Value | Expr | int | float"
 
 
@@ -164,6 +166,14 @@ class Value(TakesScalars):
         return GraphError(
             f"whole tensors and values are not compared: compare elements in a condition on indices, as in "
             f"{name}[b, j] > 0 with b, j = attend.BATCH, attend.KEY, or pass a mask",
+            author_line(),
+        )
+
+    def __bool__(self) -> bool:
+        name = f"'{self.node.name}'" if isinstance(self.node, Input) else "a value of the computation"
+        raise SpecError(
+            f"{name} is neither true nor false while the spec is read; x.given tells whether a call passes "
+            "an input x, s.where(visible) acts on each score, x is not None asks whether Python has it",
             author_line(),
         )
 
@@ -378,10 +388,11 @@ class TensorValue(Value):
         return of_all_elements("max", self.spec.name)
 
     def __getitem__(self, index: Expr | int | tuple[Expr | int, ...]) -> Load:
-        """One element of an integer tensor, by index symbols or numbers."""
+        """One element of an integer tensor, by index symbols or numbers, one for each dimension; of a tensor
+        with several layouts, by its place among all elements."""
         indices = index if isinstance(index, tuple) else (index,)
         layouts = tuple(self.spec.layouts.values())
-        if len(indices) == 1:
+        if len(indices) == 1 and (len(layouts) != 1 or layouts[0].rank == 1):
             return Load(self.spec.name, check_index(indices[0]))
         if len(layouts) != 1 or layouts[0].rank != len(indices):
             raise SpecError(self._other_rank(len(indices)), author_line())
@@ -397,7 +408,8 @@ class TensorValue(Value):
                 f"'{self.spec.name}' has one of the layouts {texts}, got {given} indices; x.form(layout) is "
                 "the tensor in one of them"
             )
-        return f"'{self.spec.name}' does not have {given} dimensions: its layout is {texts}"
+        count = f"{given} dimensions" if given != 1 else "one dimension"
+        return f"'{self.spec.name}' does not have {count}: its layout is {texts}"
 
 
 def elementwise(op: str, *operands: Operand) -> Value:
@@ -509,7 +521,8 @@ def index_condition(condition: Expr) -> Value:
     """A truth value computed from the symbols b, n, i and j: batch row, head, query and key index."""
     check_condition("a condition over indices", condition)
     used = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in condition.symbols())
-    return Value(IndexCondition(condition=condition, axes=used, where=author_line()))
+    of_keys = parted(condition, _KEY)
+    return Value(IndexCondition(condition=of_keys, axes=used, where=author_line()))
 
 
 def merge_axes(*groups: Axes) -> Axes:

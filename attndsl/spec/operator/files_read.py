@@ -60,6 +60,11 @@ def recorded_reads() -> Iterator[set[Path]]:
             outer |= opened
 
 
+def is_own(name: str) -> bool:
+    """Whether a file is neither of the installation nor of attndsl."""
+    return _own(name) is not None
+
+
 def _own(name: str) -> Path | None:
     """The path of a file that is neither of the installation nor of attndsl; None for these."""
     path = Path(name).resolve()

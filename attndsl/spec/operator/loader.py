@@ -14,7 +14,8 @@ from typing import Any
 from attndsl.base.errors import UserError, error_text, printable
 from attndsl.base.package_files import spec_names, specs_dir
 from attndsl.spec.errors import SpecFileError, UnknownOperatorError
-from attndsl.spec.operator.files_read import recorded_reads
+from attndsl.spec.operator.files_read import is_own, recorded_reads
+from attndsl.spec.operator.helper_modules import asking_helpers
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.python_mistakes import advice, without_classes
 from attndsl.spec.operator.python_truth import compiled
@@ -67,7 +68,7 @@ def load_file(path: Path) -> Operator:
     """
     if not path.is_file():
         raise SpecFileError(f"{path}: no such spec file")
-    with recorded_reads() as read:
+    with recorded_reads() as read, asking_helpers(is_own):
         module = _execute(path)
     # By the type itself: what else a spec leaves in its module may answer isinstance as it likes.
     found: dict[int, Operator] = {

@@ -315,7 +315,7 @@ class Operator(Declarations):
                     )
         self._check_blamed()
         self._check_defaults()
-        check_truth(self.roots, self.constraints, self.params, self._dims)
+        check_truth(self.roots, self.constraints, self.params, self._dims, self.tensors)
         check_longest(self._longest_lines, self.tensors)
         check_shown(self._dims, self._dim_lines, self.tensors, self._axes)
         check_definitions(self._dims, self._definition_lines, (spec.name for spec in self.params))

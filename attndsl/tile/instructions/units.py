@@ -7,6 +7,7 @@ operands and costs are the device's, and are passed.
 
 from __future__ import annotations
 
+from attndsl.expr import Named
 from attndsl.target.architecture import DAV_2201 as ARCHITECTURE
 from attndsl.tile.buffers import item_bytes
 
@@ -16,12 +17,15 @@ REPEAT = ARCHITECTURE.repeat
 """Bytes of one repeat of a vector instruction."""
 REPEAT_BLOCKS = REPEAT // BLOCK
 """Blocks of one repeat."""
+BLOCK_LANES = Named(BLOCK // item_bytes("float32"), "blockLanes")
+"""Lanes of fp32, or of int32, of one data block."""
 FRACTAL = ARCHITECTURE.fractal
 """Rows of a fractal, and its columns of 16 bits."""
 
 __all__ = [
     "ARCHITECTURE",
     "BLOCK",
+    "BLOCK_LANES",
     "FRACTAL",
     "REPEAT",
     "REPEAT_BLOCKS",

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr import Expr, as_expr, constant_value
+from attndsl.expr import Const, Expr, Named, as_expr, constant_value
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, Region, item_bytes
 from attndsl.tile.instructions.base import (
@@ -32,7 +32,13 @@ from attndsl.tile.instructions.limits import (
     name_rule,
     space_rule,
 )
-from attndsl.tile.instructions.units import REPEAT, REPEAT_BLOCKS, block_elements, repeat_elements
+from attndsl.tile.instructions.units import (
+    BLOCK_LANES,
+    REPEAT,
+    REPEAT_BLOCKS,
+    block_elements,
+    repeat_elements,
+)
 
 _ARITHMETIC = ("float16", "float32", "int16", "int32")
 _FLOAT = ("float16", "float32")
@@ -107,8 +113,17 @@ def row_form_rules(region: Region, architecture: Architecture, wide: bool = Fals
 
 def repeat_stride(names: Names, region: Region) -> str:
     """Blocks between the rows of a region."""
-    lanes, block = repeat_elements(region.buffer.dtype), block_elements(region.buffer.dtype)
-    return names.expr((lanes if constant_value(region.pitch) == 0 else region.pitch) // as_expr(block))
+    dtype = region.buffer.dtype
+    pitch = as_expr(repeat_elements(dtype)) if constant_value(region.pitch) == 0 else region.pitch
+    return names.expr(_blocks(pitch, dtype))
+
+
+def _blocks(pitch: Expr, dtype: str) -> Expr:
+    """The blocks that a pitch in elements is."""
+    elements = block_elements(dtype)
+    if isinstance(pitch, Const) and (pitch.same(BLOCK_LANES) or not isinstance(pitch, Named)):
+        return as_expr(int(pitch.value) // elements)
+    return pitch // (BLOCK_LANES if elements == BLOCK_LANES.value else as_expr(elements))
 
 
 def operands(names: Names, *regions: Region) -> str:
@@ -565,7 +580,7 @@ class BlockReduce(VectorInstruction):
 
     def text(self, names: Names) -> str:
         places, rows = operands(names, self.dst, self.src), names.expr(self.src.rows)
-        results = names.expr(self.dst.pitch // as_expr(REPEAT_BLOCKS))
+        results = names.expr(_blocks(self.dst.pitch, self.dst.buffer.dtype))
         lanes = names.expr(self.src.cols)
         return f"{self.api}({places}, {rows}, {lanes}, {results}, 1, {repeat_stride(names, self.src)});"
 

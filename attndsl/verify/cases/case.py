@@ -12,8 +12,10 @@ import numpy as np
 from attndsl.expr.argument_facts import dtype_of, given
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
+from attndsl.spec.errors import CallError
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.data.data import Filler
+from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL
 
@@ -74,6 +76,17 @@ class Case:
     def kernel(self) -> tuple[Any, ...]:
         """What decides which kernel runs, as far as the assignment tells."""
         return (self.space.operator.name, *kernel_key(self.space, self.assignment))
+
+
+def drawn_outline(space: CaseSpace, assignment: Mapping[str, Any], rng: np.random.Generator) -> Call | None:
+    """The outline of some call with these values; None where no legal integers were found for them."""
+    integers = Integers(space, assignment, rng).solve()
+    if integers is None:
+        return None
+    try:
+        return Case(space.operator, space, 0, 0, assignment, integers).outline()
+    except CallError:
+        return None
 
 
 def head_variable(space: CaseSpace) -> str:

@@ -20,18 +20,21 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.base.errors import UserError
 from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, given, kind_of
 from attndsl.spec.binding.call import Call
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.cases.case import Case, head_variable, kernel_key, kernel_variables
+from attndsl.verify.cases.case import Case, drawn_outline, head_variable, kernel_key, kernel_variables
+from attndsl.verify.cases.deciding_values import deciding_values
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
+from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import Assignment, CaseSpace
-from attndsl.verify.space.values import FILL, GROUP, PROBE, WIDE, WORKLOAD, WORKLOADS, Values
+from attndsl.verify.space.values import FILL, GROUP, PROBE, RAMP, RAMPS, WIDE, WORKLOAD, WORKLOADS, Values
 
 CANDIDATES = 3
 PROBES = 0.4
@@ -40,10 +43,12 @@ _ATTEMPTS = 15
 _PINNED = 5
 """Attempts with the work that it is the case's turn to have."""
 _PAIR_TRIES = 2
-_LOOKED_AT = 12
+_LOOKED_AT = 24
 """Cases of a mode with a feature in which it is looked for whether it matters: some never do."""
-_ASKED = 2
-"""Cases that are made for one feature at most."""
+_ASKED = 4
+"""Cases that are made in vain for one feature at most."""
+_DRAWN = 6
+"""Calls that are drawn for a feature at a time, until what they compute depends on it."""
 _OVERDUE = 16
 """Cases of a mode after which a feature that mattered in none of them is asked for: half of a third of 96."""
 _FEATURE_WALKS = 8
@@ -71,6 +76,15 @@ class WantedKernel:
     likely: Mapping[str, Any]
     sizes: Mapping[str, tuple[int, ...]]
     takes: Callable[[Call], bool]
+
+
+class NoCaseFound(UserError, RuntimeError):
+    """The search for a legal call found none."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"no legal case of {name} was found; if rules of op.require exclude each other, widen one of them"
+        )
 
 
 class Stream:
@@ -104,7 +118,7 @@ class Stream:
         """The first ``count`` cases.
 
         Raises:
-            RuntimeError: no legal call was found for one of them.
+            NoCaseFound: no legal call was found for one of them.
         """
         with self._drawing:
             try:
@@ -168,6 +182,8 @@ class _Member:
         self._kernels: dict[tuple[Any, ...], int] = {}
         self._head = head_variable(space)
         self._tries: collections.Counter[tuple[Any, ...]] = collections.Counter()
+        self._unsettled: list[tuple[Case, frozenset[str], frozenset[str] | None]] = []
+        """Cases with their declared features and those that matter, where that was asked already."""
         self._seen: set[str] = set()
         """The features that mattered in a case."""
         self._looked_at: collections.Counter[str] = collections.Counter()
@@ -215,24 +231,32 @@ class _Member:
                     continue  # lengths made a tensor that follows from them larger than sizes alone tell
                 if wanted is not None and not wanted.takes(call):
                     continue
-                mattering = self._mattering(case, call)
-                if score == _FIRST and self._wish not in mattering and attempt < _PINNED:
+                declared = frozenset(declared_features(call))
+                known = self._mattering(case, declared) if score == _FIRST else None
+                if known is not None and self._wish not in known and attempt < _PINNED:
                     continue  # it has the feature that was asked for, in vain
                 self._covered |= _pairs(self.space.canonical(assignment))
-                self._seen |= mattering
-                self._looked_at.update(declared_features(call))
+                self._unsettled.append((case, declared, known))
                 if score == _FIRST:
                     self._asked[self._wish] += 1
                 key = kernel_key(self.space, assignment)
                 self._kernels[key] = self._kernels.get(key, 0) + 1
                 return case
         of = wanted.name if wanted is not None else self.space.operator.name
-        raise RuntimeError(f"no legal case of {of} was found")
+        raise NoCaseFound(of)
 
-    def _mattering(self, case: Case, call: Call) -> frozenset[str]:
+    def _mattering(self, case: Case, declared: frozenset[str]) -> frozenset[str]:
         """The features of a case that matter in it, of those that have in none so far."""
-        new = {each for each in declared_features(call) - self._seen if self._looked_at[each] < _LOOKED_AT}
+        new = {each for each in declared - self._seen if self._looked_at[each] < _LOOKED_AT}
         return effective_features(case.call(), new) if new else frozenset()
+
+    def _settle(self) -> None:
+        """Find what matters in the cases so far: it takes longer than to find the cases, and the first ones
+        are found without."""
+        for case, declared, known in self._unsettled:
+            self._seen |= self._mattering(case, declared) if known is None else known
+            self._looked_at.update(declared)
+        self._unsettled.clear()
 
     def _candidates(
         self, rng: np.random.Generator, turn: int, attempt: int
@@ -266,7 +290,7 @@ class _Member:
                 if name in variables:
                     pins[name] = sizes[int(rng.integers(len(sizes)))]
             pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
-            pins |= {FILL: PROBE} if rng.random() < PROBES else {}
+            pins |= self._fill(rng, turn)
             assignment = solve(self.space, rng, {**self._never, **pins})
             if assignment is not None:
                 yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
@@ -274,13 +298,26 @@ class _Member:
     def _workload(self, turn: int, attempt: int) -> str:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
         less, and the last for nothing. Each of the wanted kernels starts with another."""
-        rounds = turn // len(self._wanted) if self._wanted else 0
-        workload = WORKLOADS[(turn + rounds) % len(WORKLOADS)]
+        workload = WORKLOADS[self._place(turn)]
         return workload if attempt < _PINNED else workload.split()[-1] if attempt < 2 * _PINNED else ""
+
+    def _place(self, turn: int) -> int:
+        """Which workload's turn it is."""
+        return (turn + (turn // len(self._wanted) if self._wanted else 0)) % len(WORKLOADS)
+
+    def _fill(self, rng: np.random.Generator, turn: int) -> dict[str, Any]:
+        """What the data are pinned to be: mostly nothing, often a probe. In two of the turns in which keys
+        are split, scores rise or fall along them: of other data the parts have much the same maximum, and
+        merging them rescales nothing."""
+        probe = rng.random() < PROBES
+        if self._place(turn) in RAMPS:
+            return {FILL: RAMP}
+        return {FILL: PROBE} if probe else {}
 
     def _overdue(self, rng: np.random.Generator, workload: str) -> Assignment | None:
         """An assignment with a feature that matters in no case, of those that legal calls have. No allowance
         of kernels is asked: a feature without a case would be one that nothing has checked."""
+        self._settle()
         if self._missing is None:
             known = possible_features(self.space)
             self._missing = {name: known[name] for name in sorted(known.keys() - self._seen)}
@@ -293,20 +330,38 @@ class _Member:
             if name not in self._seen and self._asked[name] < _ASKED and self._looked_at[name] < _LOOKED_AT
         ]
         for pick in rng.permutation(len(names)):
-            pins: dict[str, Any] = {**self._missing[names[int(pick)]], **self._never}
+            name = names[int(pick)]
+            pins: dict[str, Any] = {**self._missing[name], **self._never}
             if workload:
                 pins[WORKLOAD] = workload
-            if (found := solve(self.space, rng, pins)) is not None:
-                self._wish = names[int(pick)]
+            if (found := self._dependent(rng, name, pins)) is not None:
+                self._wish = name
                 return found
+        return None
+
+    def _dependent(
+        self, rng: np.random.Generator, feature: str, pins: Mapping[str, Any]
+    ) -> Assignment | None:
+        """An assignment with a feature on which what is computed depends, so far as numbers do not decide."""
+        legal = False
+        for _ in range(_DRAWN):
+            beside = deciding_values(self.space, (self._missing or {})[feature], rng)
+            if (assignment := solve(self.space, rng, {**beside, **pins})) is None:
+                if beside:
+                    continue
+                break
+            if (call := drawn_outline(self.space, assignment, rng)) is not None:
+                legal = True
+                if may_matter(call, feature):
+                    return assignment
+        self._asked[feature] += legal
         return None
 
     def _pins(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:
         pins: dict[str, Any] = {}
         if workload := self._workload(turn, attempt):
             pins[WORKLOAD] = workload
-        if rng.random() < PROBES:
-            pins[FILL] = PROBE
+        pins |= self._fill(rng, turn)
         if workload == WIDE and turn // len(WORKLOADS) % 2 and (heads := self._many_small_heads):
             return pins | heads[int(rng.integers(len(heads)))]
         if attempt >= _KERNEL_PINNED:

@@ -21,12 +21,15 @@ from attndsl.verify.data.draws import Draws
 from attndsl.verify.data.earlier_partials import fill_earlier
 from attndsl.verify.data.row_locations import RowLocations
 from attndsl.verify.space import argument_roles
-from attndsl.verify.space.values import FILL, PROBE, SATURATED, SUNK
+from attndsl.verify.space.values import FILL, LEVEL, PROBE, SATURATED, SUNK
 
 DEPTH = 120.0
 """How far below zero all scores of the sunk inputs are: the exponential of any is 0 in float32."""
 SPREAD = 1000.0
 """Largest score of the extreme inputs: softmax saturates."""
+FLAT, BORDER = 0.02, 0.06
+"""Deviation of the scores of level inputs, and by how much those at the edges of tiles are larger. Sums of a
+few dozen probabilities then differ by less than one of them, and by far more than float32 rounds."""
 _FLOAT32 = np.dtype(np.float32)
 
 
@@ -165,7 +168,7 @@ class AttentionFiller:
         locations, s, rng = self.locations, self.sizes, self.rng
         query = rng.standard_normal((s["B"], s["N"], s["Q"], s["D"]))
         locations.content[:] = rng.standard_normal(locations.content.size)
-        codes = rng.choice([-1.0, 1.0], (s["B"], s["N"], s["D"]))
+        codes, group = rng.choice([-1.0, 1.0], (s["B"], s["N"], s["D"])), self._group
         reach = abs(self.factor) * s["D"] or 1.0
         slope = rng.choice([-1.0, 1.0])
         for keys, values in zip(locations.keys, locations.values, strict=True):
@@ -178,18 +181,23 @@ class AttentionFiller:
                     self.is_value[others] = True
                     if kind == SATURATED:
                         self._spotlights(places, codes[b], k)
+                    elif kind == LEVEL:
+                        self.locations.content[places[self._at_edges(len(places))]] += codes[b, k * group]
                     elif kind in ("ramp", SUNK):
                         along = np.linspace(0, 1, len(places))[:: int(slope)]
                         along = along if kind == "ramp" else along / 8.0 - 1.0
                         code = codes[b, k * self._group]
                         locations.content[places] = 0.1 * locations.content[places] + code * along[:, None]
-        group = self._group
         if kind == SATURATED:
             query = np.repeat(codes[:, :, None], s["Q"], axis=2) * np.clip(SPREAD / reach, 2**-14, 2**14)
         elif kind in ("ramp", SUNK):
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
             steep = 30.0 if kind == "ramp" else math.copysign(DEPTH, self.factor)
             query = 0.1 * query + code * min(max(steep / reach, -1e4), 1e4)
+        elif kind == LEVEL:
+            code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
+            query = query * FLAT / (abs(self.factor) * math.sqrt(s["D"]) or 1.0)
+            query += code * math.copysign(BORDER / reach, self.factor)
         elif kind == "tiny":
             locations.content[self.is_value] *= 2.0**-12
         locations.content[~locations.written] = np.nan if rng.random() < 0.5 else 1000.0
@@ -201,11 +209,17 @@ class AttentionFiller:
         rng, count = self.rng, len(places)
         self.locations.content[places] = rng.integers(-4, 5, places.shape) / 16.0
         rows = np.arange(count)
-        at_edges = [np.isin(rows % tile, (0, 1, tile - 2, tile - 1)) for tile in self.filler.key_tiles]
-        edges = rows[np.logical_or.reduce(at_edges) | (rows >= count - 2)]
+        edges = rows[self._at_edges(count)]
         for n in range(k * self._group, (k + 1) * self._group):
             at = rng.choice(edges if rng.random() < 0.8 else rows)
             self.locations.content[places[at]] = codes[n, : places.shape[1]]
+
+    def _at_edges(self, count: int) -> Array:
+        """Which of so many keys are the first or last two of a tile, or the last two of all."""
+        rows = np.arange(count)
+        edges = [np.isin(rows % tile, (0, 1, tile - 2, tile - 1)) for tile in self.filler.key_tiles]
+        found: Array = np.logical_or.reduce(edges) | (rows >= count - 2)
+        return found
 
     # Storing ----------------------------------------------------------------------------------------------
 

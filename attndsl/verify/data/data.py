@@ -23,7 +23,7 @@ from attndsl.verify.data.masks import MaskFiller, pattern
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.argument_roles import ArgumentRoles, scores_factor
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FILL, MASK, PROBE, fill_of
+from attndsl.verify.space.values import FILL, MASK, PROBE, TRUTH_FILLS, fill_of
 
 _EXTRA = (0, 0, 0, 2)
 
@@ -202,11 +202,19 @@ class Filler:
         """A tensor that no rule is for: standard normal, or small integers."""
         shape = self.shape(spec.name) if spec.layouts else (1,)
         dtype = DTYPES[self.dtype(spec.name)]
-        if dtype.kind == "b":  # few, some or most are true, so that masks by blocks hide tiles, too
-            return np.asarray(self.rng.random(shape) < self.rng.choice([0.05, 0.5, 0.9]))
+        if dtype.kind == "b":
+            return self._truths(shape)
         if dtype.kind in "biu":
             return self.rng.integers(0, 2, shape).astype(dtype)
         return self.rng.standard_normal(shape).astype(dtype)
+
+    def _truths(self, shape: tuple[int, ...]) -> Array:
+        """Elements of conditions: by the case's masks all, none, the first or the last of each row; else few,
+        some or most, so that masks by blocks hide tiles, too."""
+        kind = self.assignment.get(MASK)
+        if kind in TRUTH_FILLS and all(shape):
+            return ~pattern(self.rng, str(kind), shape)
+        return np.asarray(self.rng.random(shape) < self.rng.choice([0.05, 0.5, 0.9]))
 
     # Integers that are no lengths -----------------------------------------------------------------------
 
@@ -293,6 +301,7 @@ class Filler:
     def _masks(self) -> None:
         kind = str(self.assignment.get(MASK, "random"))
         count = self.rows_counted()
+        shows = argument_roles.shows_keys(self.graph)
         for name in (*self.roles.named(argument_roles.MASK), *self.roles.named(argument_roles.FORCED)):
             shape = self.shape(name)
             if self.space.operator.tensor(name).at_least:
@@ -300,6 +309,7 @@ class Filler:
                 shape = tuple(size + more for size in shape)
             own = "random" if name in self.roles.named(argument_roles.FORCED) else kind
             hidden = pattern(self.rng, own, shape, self._readable(shape, count))
+            hidden = ~hidden if name in shows else hidden
             marks = self.rng.integers(1, 100, hidden.shape) if self.dtype(name) != "bool" else 1
             self.made[name] = (hidden * marks).astype(DTYPES[self.dtype(name)])
         for spec in self.space.operator.tensors:

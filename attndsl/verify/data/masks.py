@@ -30,8 +30,8 @@ def pattern(
 ) -> Array:
     """True where hidden, for masks whose last axis is keys and whose axis before that is rows.
 
-    ``readable``: the keys that lengths make valid, broadcast to ``shape``; of those the last stays visible
-    in the kind ``"last"``.
+    ``readable``: the keys that lengths make valid, broadcast to ``shape``; of those the last alone stays
+    visible in the kind ``"last"``, and the first in ``"first"``.
     """
     if not all(shape):
         return np.zeros(shape, bool)
@@ -48,7 +48,10 @@ def pattern(
         hidden[:] = True
     elif kind == "rows":
         hidden.reshape(-1, shape[-1])[:: max(2, int(np.prod(shape[:-1])) - 1)] = True
-    elif kind == "last" and shape[-1]:
+    elif kind == "first":
+        hidden[:] = True
+        hidden[..., 0] = False
+    elif kind == "last":
         hidden[:] = True
         lengths = np.full(shape[:-1], shape[-1])
         if readable is not None:

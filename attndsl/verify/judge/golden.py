@@ -30,7 +30,9 @@ from attndsl.reference.streaming import row_statistics
 from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array, Layout
+from attndsl.verify.judge.compare import THRESHOLD
 from attndsl.verify.judge.rounding_sensitivity import shifted
+from attndsl.verify.judge.score_rounding import score_errors
 from attndsl.verify.judge.whole_rows import weighted_sum
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
@@ -57,7 +59,8 @@ class Importance:
 class Result:
     """One golden result. ``values``: float64, in the layout of the call; ``exact``: where nothing was
     attended to, or a constant was put; ``sizes``: of the elements, at least 1 (of a quantized result: of what
-    is scaled and rounded; of weights that are no softmax: of all terms), ``row_sizes``: the same, at least
+    is scaled and rounded; of weights that are no softmax: of all terms; of statistics of scores: with what
+    rounding makes of these), ``row_sizes``: the same, at least
     the root mean square of the row's channels; ``unrounded``: of a quantized result, the value before
     rounding, and ``step`` what one unit of the float result is in it; ``importance``: of indices; ``slack``:
     what either of two right integers of probabilities makes of the result (of a quantized one, before it is
@@ -119,7 +122,8 @@ def _result(state: State, output: Output) -> Result:
         return Result(output.name, stored(value), exact, importance=_importance(state, node, layout))
     real = node.source if isinstance(node, Quantize) else node
     plain = state.whole(real)
-    sizes, row_sizes = (stored(each) for each in _sizes(plain, _summed(state, real)))
+    summed, moved_scores = _summed(state, real), score_errors(state, output)
+    sizes, row_sizes = (stored(each) for each in _sizes(plain, summed, moved_scores))
     found = Result(output.name, stored(value), exact, sizes, row_sizes, slack=slack)
     if not isinstance(node, Quantize):
         return found
@@ -151,9 +155,15 @@ def _normalized(weights: Node) -> bool:
     return isinstance(weights.source if isinstance(weights, BlockRequantize) else weights, Softmax)
 
 
-def _sizes(value: Labelled, summed: Labelled | None) -> tuple[Labelled, Labelled]:
-    """Of elements, and of elements or their rows; infinite and absent values count as 0 in a row."""
+def _sizes(value: Labelled, summed: Labelled | None, moved: Labelled | None) -> tuple[Labelled, Labelled]:
+    """Of elements, and of elements or their rows; infinite and absent values count as 0 in a row.
+
+    ``moved``: how far rounding may move the scores of a row, in a result that is a statistic of them: so much
+    is within the bound of float32.
+    """
     sizes = np.maximum(1.0, np.abs(value.data))
+    if moved is not None:
+        sizes = sizes * np.maximum(1.0, moved.aligned(value.axes) / THRESHOLD["float32"])
     if summed is not None:
         sizes = np.fmax(sizes, np.abs(summed.aligned(value.axes)))
     rows = np.square(np.where(np.isfinite(value.data), value.data, 0.0))

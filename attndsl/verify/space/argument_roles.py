@@ -17,6 +17,7 @@ from attndsl.graph.nodes import (
     Listed,
     Lookup,
     Node,
+    Opposite,
     PackedQueries,
     Paged,
     Quantize,
@@ -166,6 +167,15 @@ def roles_of(graph: Graph) -> ArgumentRoles:
     return ArgumentRoles(found)
 
 
+def shows_keys(graph: Graph) -> frozenset[str]:
+    """The masks that are not zero where keys are visible."""
+    return frozenset(
+        input_name(node.condition)
+        for node in graph.nodes
+        if isinstance(node, Replace) and isinstance(node.condition, Opposite)
+    )
+
+
 def _mark_operands(node: Elementwise, found: dict[str, str]) -> None:
     """The roles of what scores or results are multiplied with, or of what is added to them."""
     below = [set(map(type, each.walk())) for each in node.inputs]
@@ -199,11 +209,13 @@ def scale_parameter(graph: Graph) -> str | None:
 
 
 def scores_factor(graph: Graph, env: dict[str, object]) -> float:
-    """The product of the scalars that multiply or divide the queries or the raw scores."""
-    queries = {id(each) for node in graph.nodes if isinstance(node, Scores) for each in node.query.walk()}
+    """The product of the scalars that multiply or divide the queries or the raw scores, of the first scores
+    where there are several: those of each segment have their own factor."""
+    first = next((node for node in graph.nodes if isinstance(node, Scores)), None)
+    queries = set() if first is None else {id(each) for each in first.query.walk()}
     factor = 1.0
     for node in graph.nodes:
-        on_scores = isinstance(node, Elementwise) and any(isinstance(each, Scores) for each in node.walk())
+        on_scores = isinstance(node, Elementwise) and any(each is first for each in node.walk())
         above = any(isinstance(each, WeightedSum) for each in node.walk())
         if not isinstance(node, Elementwise) or above or not (on_scores or id(node) in queries):
             continue

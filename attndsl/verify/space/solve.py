@@ -38,7 +38,7 @@ def nearest(
 ) -> tuple[Assignment, tuple[Clause, ...]]:
     """The assignment with the ``pinned`` values that breaks fewest clauses of those visited, and these."""
     best: tuple[Assignment, tuple[Clause, ...]] | None = None
-    _check_some_value(space)
+    check_some_value(space)
     for _ in range(walks):
         assignment = {name: _draw(name, values, rng) for name, values in space.variables.items()}
         assignment |= pinned
@@ -55,7 +55,7 @@ def nearest(
     return best
 
 
-def _check_some_value(space: CaseSpace) -> None:
+def check_some_value(space: CaseSpace) -> None:
     """Each size and parameter has a value that keeps what is demanded of it alone.
 
     Raises:

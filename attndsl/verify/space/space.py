@@ -20,6 +20,7 @@ import numpy as np
 from attndsl.expr import Compare, Const, Expr, Load, Symbol
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, layout_of, longest_of, split_of
 from attndsl.expr.compiled_evaluation import Function, compiled
+from attndsl.graph.nodes import TopK
 from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS
@@ -36,6 +37,7 @@ from attndsl.verify.space.values import (
     MASK_FILLS,
     MULTIPLES,
     RECIPROCAL_ROOT,
+    SELECTION_FILLS,
     SLACK,
     WARNED,
     WORKLOAD,
@@ -130,11 +132,16 @@ class CaseSpace(SizeFacts):
             found[GROUP] = self.values.group
         return {
             **found,
-            FILL: FILLS,
+            FILL: SELECTION_FILLS if self._selects else FILLS,
             MASK: MASK_FILLS,
             WORKLOAD: tuple(dict.fromkeys(WORKLOADS)),
             WARNED: (False,) * 5 + (True,),
         }
+
+    @property
+    def _selects(self) -> bool:
+        """Whether the largest of some values are results."""
+        return any(isinstance(node, TopK) for root in self.operator.roots for node in root.walk())
 
     @cached_property
     def derived(self) -> DerivedVariables:

@@ -12,12 +12,16 @@ RECIPROCAL_ROOT = "1/sqrt(D)"
 # A value that is listed several times is drawn as much more often.
 FLOATS = (*(RECIPROCAL_ROOT,) * 4, 1.0, 0.125, -0.5, 0.0)
 PROBE, SATURATED = "probe", "extreme"
-SUNK = "sunk"
-FILLS = (PROBE, "normal", "normal", SATURATED, "ramp", SUNK, "tiny")
+SUNK, LEVEL, RAMP = "sunk", "level", "ramp"
+FILLS = (PROBE, "normal", "normal", SATURATED, RAMP, SUNK, "tiny")
+SELECTION_FILLS = (*FILLS, LEVEL, LEVEL, LEVEL)
+"""Of operators that select: with level scores, one lost or doubled probability changes what is selected."""
 LENGTH_FILLS = (*("mixed", "edges") * 3, "full", "single", "zero", "one")
 LONG_FILLS = frozenset({"mixed", "edges", "full"})
 """Those with a row as long as it may be."""
-MASK_FILLS = (*("random",) * 3, "causal", *("rows",) * 2, "none", "last", "all")
+MASK_FILLS = (*("random",) * 3, "causal", *("rows",) * 2, "none", "first", "last", "all")
+TRUTH_FILLS = frozenset({"none", "all", "first", "last"})
+"""Those of them that elements of conditions have, which are true where nothing is hidden."""
 SLACK = (0, 0, 0, 1, 3, 17)
 """What a tensor may be larger than it must."""
 _FEW, _MANY, _BOTH, _DEEP, WIDE = "long few", "many", "long many", "deep long", "wide"
@@ -27,6 +31,8 @@ for half of the cores at most, which splits the keys; ``many``: two tasks a core
 the cases are each of these. ``deep``: in every segment of the keys, those that rows share included, a single
 core sees more tiles of a row than the ring has slots, with a split for each of the cores; ``wide``: keys or
 values are farther apart than one copy can express."""
+RAMPS = (3, 5)
+"""The places of the list whose cases have scores that rise or fall along split keys."""
 MAX_HEADS = 1100
 MULTIPLES = tuple(range(16, 129, 16))
 

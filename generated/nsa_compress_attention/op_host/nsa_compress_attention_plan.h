@@ -100,7 +100,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         2
             * MinOf(
                 MaxOf(1,
-                    MinOf(MinOf(kernel.rowsPerVector, 16),
+                    MinOf(MinOf(kernel.rowsPerVector, 8),
                         kernel.rowsPerVector / MaxOf(tiling.headsPerTask, 1))),
             MaxOf(1, CeilDiv(problem.T1 * problem.N2, 2 * problem.cores)));
     tiling.queryTiles = CeilDiv(problem.S1, tiling.queriesPerTask);

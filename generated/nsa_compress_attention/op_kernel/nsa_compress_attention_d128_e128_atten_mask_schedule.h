@@ -21,9 +21,9 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
+constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 // query rows of one vector step on weighted sums and results
-constexpr int64_t kResultRowsPerStep = 32;
+constexpr int64_t kResultRowsPerStep = 16;
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
@@ -54,7 +54,7 @@ static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vect
 static_assert(kMaxRows / 2 % kResultRowsPerStep == 0,
     "result_rows divides the rows of a vector core");
 static_assert(kTileKeys % 256 == 0, "tiles are whole multiples of 256 lanes");
-static_assert(kRowsPerStep <= 8, "a vector step has one group of 8 rows");
+static_assert(kRowsPerStep % 16 == 0, "a vector step has whole trees of heads");
 static_assert(kTileKeys >= 256, "tiles of positions begin at rows of banks where they are long");
 static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
@@ -66,27 +66,39 @@ static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole hea
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
-    // probabilities of a tile summed over heads, after the last keys of the previous tile
-    kWindowSlot = (kWindowLead + (kRowsPerVector < 16 ? kRowsPerVector : 16) * kWindowRow) * 4,
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
-    kAttenMaskBytesSlot = kRowsPerStep * kTileKeys,  // 2 slots: atten_mask of the positions
+    // probabilities of a tile summed over heads, after the last keys of the previous tile
+    kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    // 2 slots: atten_mask of the positions
+    kAttenMaskBytesSlot =
+        (kRowsPerStep < (kRowsPerVector < 8 ? kRowsPerVector : 8)
+            ? kRowsPerStep
+            : (kRowsPerVector < 8 ? kRowsPerVector : 8)) * kTileKeys,
+    kBlockRecordsSlot = kBlockLanes * 2 * 4,  // blocks of a tile, sorted in groups
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // finished rows in the dtype of the result
     kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
-    kBlockRecordsSlot = kBlockLanes * 2 * 4,  // blocks of a tile, sorted in groups
-    // best blocks of each position, sorted records
-    kBestSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * 32 * 2 * 4,
     kBlockNumberSlot = kBlockLanes * 4,  // number of each lane's block
     kLaneNumberSlot = kBlockLanes * 4,  // block of each lane within its position
     kLaneOffsetSlot = kBlockLanes * 4,  // bytes to the first key of each lane's block
     kBlockScoreSlot = kBlockLanes * 4,  // score of each lane's block
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    // best blocks of each position, sorted records
+    kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * 32 * 2 * 4,
     kSelectedSlot = kBlockLanes * 4,  // numbers of the best blocks
-    kResultBlocksSlot = kResultRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kAttenMaskHalfSlot = kTileKeys * 2,  // atten_mask of a position in fp16, to compare
-    kLeavingStatisticSlot = kResultRowsPerStep * 8 * 4,  // a row statistic, one block a row
+    kResultBlocksSlot = kResultRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
+    // 2 slots: a row statistic, one block a row
+    kLeavingStatisticSlot = kResultRowsPerStep * 8 * 4,
     // one bit a key: 1 keeps its score
-    kAttenMaskKeepSlot = kRowsPerStep * kTileKeys / 8 > 32 ? kRowsPerStep * kTileKeys / 8 : 32,
+    kAttenMaskKeepSlot =
+        (kRowsPerStep < (kRowsPerVector < 8 ? kRowsPerVector : 8)
+            ? kRowsPerStep
+            : (kRowsPerVector < 8 ? kRowsPerVector : 8)) * kTileKeys / 8 > 32
+            ? (kRowsPerStep < (kRowsPerVector < 8 ? kRowsPerVector : 8)
+                ? kRowsPerStep
+                : (kRowsPerVector < 8 ? kRowsPerVector : 8)) * kTileKeys / 8
+            : 32,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
@@ -102,17 +114,17 @@ constexpr uint32_t
     kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
     kRowHasKeysSlot = kResultRowsPerStep * 8 / 8 > 32 ? kResultRowsPerStep * 8 / 8 : 32;
-constexpr uint32_t kWindow = 0, kAccumulator = kWindow + kWindowSlot,
-    kAttenMaskBytes = kAccumulator + kAccumulatorSlot,
-    kProb = kAttenMaskBytes + 2 * kAttenMaskBytesSlot, kResult = kProb + kProbSlot,
-    kBlockRecords = (kResult + kResultSlot + 255) / 256 * 256,
-    kBest = kBlockRecords + kBlockRecordsSlot, kBlockNumber = (kBest + kBestSlot + 127) / 128 * 128,
+constexpr uint32_t kAccumulator = 0, kWindow = kAccumulator + kAccumulatorSlot,
+    kProb = kWindow + kWindowSlot, kAttenMaskBytes = kProb + kProbSlot,
+    kBlockRecords = (kAttenMaskBytes + 2 * kAttenMaskBytesSlot + 255) / 256 * 256,
+    kLanes = kBlockRecords + kBlockRecordsSlot, kResult = kLanes + kLanesSlot,
+    kBlockNumber = (kResult + kResultSlot + 127) / 128 * 128,
     kLaneNumber = kBlockNumber + kBlockNumberSlot, kLaneOffset = kLaneNumber + kLaneNumberSlot,
     kBlockScore = (kLaneOffset + kLaneOffsetSlot + 127) / 128 * 128,
-    kLanes = kBlockScore + kBlockScoreSlot, kSelected = kLanes + kLanesSlot,
-    kResultBlocks = kSelected + kSelectedSlot, kAttenMaskHalf = kResultBlocks + kResultBlocksSlot,
-    kLeavingStatistic = kAttenMaskHalf + kAttenMaskHalfSlot,
-    kAttenMaskKeep = kLeavingStatistic + kLeavingStatisticSlot,
+    kBest = kBlockScore + kBlockScoreSlot, kSelected = kBest + kBestSlot,
+    kAttenMaskHalf = kSelected + kSelectedSlot, kResultBlocks = kAttenMaskHalf + kAttenMaskHalfSlot,
+    kLeavingStatistic = kResultBlocks + kResultBlocksSlot,
+    kAttenMaskKeep = kLeavingStatistic + 2 * kLeavingStatisticSlot,
     kScore = kAttenMaskKeep + kAttenMaskKeepSlot + 256, kPartial = kScore + 2 * kScoreSlot,
     kBlockTerm = kPartial + kPartialSlot, kRowBlocks = kBlockTerm + kBlockTermSlot,
     kRowMax = kRowBlocks + kRowBlocksSlot, kRowSum = kRowMax + kRowMaxSlot,

@@ -64,8 +64,8 @@ constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
 constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
 constexpr int32_t kSelectedFree = 1;  // MTE3_V, selected
-constexpr int32_t kLeavingStatisticFree = 2;  // MTE3_V, leavingStatistic
-constexpr int32_t kResultFree = 3;  // MTE3_V, result
+constexpr int32_t kLeavingStatisticFree = 2;  // MTE3_V, leavingStatistic: one id a slot
+constexpr int32_t kResultFree = 4;  // MTE3_V, result
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
@@ -74,8 +74,8 @@ constexpr int32_t kTopkMaskBytesFree = 2;  // V_MTE2, topkMaskBytes: one id a sl
 constexpr int32_t kPartialFree = 4;  // V_MTE2, partial
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kSelectedReady = 1;  // V_MTE3, selected
-constexpr int32_t kLeavingStatisticReady = 2;  // V_MTE3, leavingStatistic
-constexpr int32_t kResultReady = 3;  // V_MTE3, result
+constexpr int32_t kLeavingStatisticReady = 2;  // V_MTE3, leavingStatistic: one id a slot
+constexpr int32_t kResultReady = 4;  // V_MTE3, result
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
 // the order of the stages a slot is read before it is written again.
@@ -116,21 +116,20 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            window_ = View<float>(ub_, kWindow);
             accumulator_ = View<float>(ub_, kAccumulator);
+            window_ = View<float>(ub_, kWindow);
             prob_ = View<T>(ub_, kProb);
-            result_ = View<T>(ub_, kResult);
             blockRecords_ = View<float>(ub_, kBlockRecords);
-            best_ = View<float>(ub_, kBest);
+            lanes_ = View<float>(ub_, kLanes);
+            result_ = View<T>(ub_, kResult);
             blockNumber_ = View<int32_t>(ub_, kBlockNumber);
             laneNumber_ = View<float>(ub_, kLaneNumber);
             laneOffset_ = View<int32_t>(ub_, kLaneOffset);
             blockScore_ = View<float>(ub_, kBlockScore);
-            lanes_ = View<float>(ub_, kLanes);
+            best_ = View<float>(ub_, kBest);
             selected_ = View<int32_t>(ub_, kSelected);
-            resultBlocks_ = View<float>(ub_, kResultBlocks);
             topkMaskHalf_ = View<half>(ub_, kTopkMaskHalf);
-            leavingStatistic_ = View<float>(ub_, kLeavingStatistic);
+            resultBlocks_ = View<float>(ub_, kResultBlocks);
             partial_ = View<float>(ub_, kPartial);
             blockTerm_ = View<float>(ub_, kBlockTerm);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
@@ -222,6 +221,7 @@ private:
         SetFlag<HardEvent::MTE3_V>(kSelectedFree);
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
+        SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + 1);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         PrepareSelection();
         // One turn more than the block has items: it drains the pipeline.
@@ -281,6 +281,7 @@ private:
         WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
+        WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
     }
 
@@ -582,7 +583,39 @@ private:
         Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * 16);
         PipeBarrier<PIPE_V>();
         MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
-        for (int64_t row = 0; row < chunk; ++row) {
+        if (heads % 2 == 0) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < chunk; row += 2) {
+                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 1) * kTileKeys],
+                    keys);
+            }
+        }
+        if (heads % 4 == 0) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < chunk; row += 4) {
+                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 2) * kTileKeys],
+                    keys);
+            }
+        }
+        if (heads % 8 == 0) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < chunk; row += 8) {
+                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 4) * kTileKeys],
+                    keys);
+            }
+        }
+        if (heads % 16 == 0) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < chunk; row += 16) {
+                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 8) * kTileKeys],
+                    keys);
+            }
+        }
+        const int64_t addedRows =
+            heads % 16 == 0
+                ? 16
+                : (heads % 8 == 0 ? 8 : (heads % 4 == 0 ? 4 : (heads % 2 == 0 ? 2 : 1)));
+        for (int64_t row = 0; row < chunk; row += addedRows) {
             PipeBarrier<PIPE_V>();
             Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
                 window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
@@ -846,7 +879,41 @@ private:
                 Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * 16);
                 PipeBarrier<PIPE_V>();
                 MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
-                for (int64_t row = 0; row < chunk; ++row) {
+                if (work.heads % 2 == 0) {
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t row = 0; row < chunk; row += 2) {
+                        Add(score[row * kTileKeys], score[row * kTileKeys],
+                            score[(row + 1) * kTileKeys], keys);
+                    }
+                }
+                if (work.heads % 4 == 0) {
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t row = 0; row < chunk; row += 4) {
+                        Add(score[row * kTileKeys], score[row * kTileKeys],
+                            score[(row + 2) * kTileKeys], keys);
+                    }
+                }
+                if (work.heads % 8 == 0) {
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t row = 0; row < chunk; row += 8) {
+                        Add(score[row * kTileKeys], score[row * kTileKeys],
+                            score[(row + 4) * kTileKeys], keys);
+                    }
+                }
+                if (work.heads % 16 == 0) {
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t row = 0; row < chunk; row += 16) {
+                        Add(score[row * kTileKeys], score[row * kTileKeys],
+                            score[(row + 8) * kTileKeys], keys);
+                    }
+                }
+                const int64_t addedRows =
+                    work.heads % 16 == 0
+                        ? 16
+                        : (work.heads % 8 == 0
+                            ? 8
+                            : (work.heads % 4 == 0 ? 4 : (work.heads % 2 == 0 ? 2 : 1)));
+                for (int64_t row = 0; row < chunk; row += addedRows) {
                     PipeBarrier<PIPE_V>();
                     Add(window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
                         window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
@@ -1007,37 +1074,48 @@ private:
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
-            PipeBarrier<PIPE_V>();
-            Brcb(leavingStatistic_, rowMax_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
-                BrcbRepeatParams(1, 8));
-            // -inf in rows without a key
-            Brcb(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
-                BrcbRepeatParams(1, 8));
-            PipeBarrier<PIPE_V>();
-            CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
-                kResultRowsPerStep * 8);
-            PipeBarrier<PIPE_V>();
-            Select(leavingStatistic_, rowHasKeys_, leavingStatistic_, float(-__builtin_inff()),
-                SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * 8);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady);
-            for (int64_t run = (rowBegin + r0) / runLength;
-                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
-                 ++run) {
-                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                StoreRows(
-                    softmaxMaxOutGm_[(work.firstToken + queryIndex) * tiling_.softmaxMaxOutStrideS
-                    + head * tiling_.softmaxMaxOutStrideN],
-                    leavingStatistic_[row * 8], runRows, 8,
-                    work.heads == 1 ? tiling_.softmaxMaxOutStrideS : tiling_.softmaxMaxOutStrideN,
-                    8);
+            {
+                auto leavingStatistic =
+                    View<float>(ub_,
+                        kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
+                WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
+                PipeBarrier<PIPE_V>();
+                Brcb(leavingStatistic, rowMax_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                // -inf in rows without a key
+                Brcb(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
+                    BrcbRepeatParams(1, 8));
+                PipeBarrier<PIPE_V>();
+                CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
+                    kResultRowsPerStep * 8);
+                PipeBarrier<PIPE_V>();
+                Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(-__builtin_inff()),
+                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * 8);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    StoreRows(softmaxMaxOutGm_[(work.firstToken
+                        + queryIndex) * tiling_.softmaxMaxOutStrideS
+                        + head * tiling_.softmaxMaxOutStrideN],
+                        leavingStatistic[row * 8], runRows, 8,
+                        work.heads == 1
+                            ? tiling_.softmaxMaxOutStrideS
+                            : tiling_.softmaxMaxOutStrideN,
+                        8);
+                }
+                SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
+                leavingStatisticSlot_ ^= 1;
             }
-            SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
-            Brcb(leavingStatistic_, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
+            auto leavingStatistic =
+                View<float>(ub_, kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
+            WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
+            Brcb(leavingStatistic, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
                 BrcbRepeatParams(1, 8));
             // 0.0 in rows without a key
             Brcb(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
@@ -1046,9 +1124,9 @@ private:
             CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
                 kResultRowsPerStep * 8);
             PipeBarrier<PIPE_V>();
-            Select(leavingStatistic_, rowHasKeys_, leavingStatistic_, float(0.0f),
+            Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(0.0f),
                 SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * 8);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
             for (int64_t run = (rowBegin + r0) / runLength;
                  run < CeilDiv(rowBegin + r0 + chunk, runLength);
                  ++run) {
@@ -1059,11 +1137,12 @@ private:
                 StoreRows(
                     softmaxSumOutGm_[(work.firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
                     + head * tiling_.softmaxSumOutStrideN],
-                    leavingStatistic_[row * 8], runRows, 8,
+                    leavingStatistic[row * 8], runRows, 8,
                     work.heads == 1 ? tiling_.softmaxSumOutStrideS : tiling_.softmaxSumOutStrideN,
                     8);
             }
-            SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
+            SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
+            leavingStatisticSlot_ ^= 1;
         }
     }
 
@@ -1113,7 +1192,7 @@ private:
     // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0;
-    uint32_t topkMaskBytesSlot_ = 0;
+    uint32_t topkMaskBytesSlot_ = 0, leavingStatisticSlot_ = 0;
 
     // The steps and items that have begun, and the scalars of the last steps
     int64_t stepsBegun_ = 0;
@@ -1149,7 +1228,7 @@ private:
     LocalTensor<int32_t> blockNumber_, laneOffset_, selected_;
     LocalTensor<float> laneNumber_, window_, blockScore_, blockRecords_, best_, rowMax_, rowSum_;
     LocalTensor<float> lanes_, rowBlocks_, tileStat_, newMax_, rescale_, blockTerm_, accumulator_;
-    LocalTensor<float> partial_, resultBlocks_, leavingStatistic_;
+    LocalTensor<float> partial_, resultBlocks_;
     LocalTensor<T> prob_, result_;
     LocalTensor<uint8_t> blockBits_, rowHasKeys_;
     LocalTensor<half> topkMaskHalf_;

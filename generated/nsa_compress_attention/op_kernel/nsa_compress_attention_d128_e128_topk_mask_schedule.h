@@ -21,8 +21,8 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
 // query rows of one vector step on weighted sums and results
-constexpr int64_t kResultRowsPerStep = 32;
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
+constexpr int64_t kResultRowsPerStep = 16;
+constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
@@ -53,7 +53,7 @@ static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits o
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
 static_assert(kMaxRows / 2 % kResultRowsPerStep == 0,
     "result_rows divides the rows of a vector core");
-static_assert(kRowsPerStep <= 8, "a vector step has one group of 8 rows");
+static_assert(kRowsPerStep % 16 == 0, "a vector step has whole trees of heads");
 static_assert(kTileKeys >= 256, "tiles of positions begin at rows of banks where they are long");
 static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
@@ -65,25 +65,26 @@ static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole hea
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
 // UB
 constexpr uint32_t
-    // probabilities of a tile summed over heads, after the last keys of the previous tile
-    kWindowSlot = (kWindowLead + (kRowsPerVector < 16 ? kRowsPerVector : 16) * kWindowRow) * 4,
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
+    // probabilities of a tile summed over heads, after the last keys of the previous tile
+    kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kBlockRecordsSlot = kBlockLanes * 2 * 4,  // blocks of a tile, sorted in groups
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // finished rows in the dtype of the result
     kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
-    kBlockRecordsSlot = kBlockLanes * 2 * 4,  // blocks of a tile, sorted in groups
-    // best blocks of each position, sorted records
-    kBestSlot = (kRowsPerVector < 16 ? kRowsPerVector : 16) * 32 * 2 * 4,
     kBlockNumberSlot = kBlockLanes * 4,  // number of each lane's block
     kLaneNumberSlot = kBlockLanes * 4,  // block of each lane within its position
     kLaneOffsetSlot = kBlockLanes * 4,  // bytes to the first key of each lane's block
     kBlockScoreSlot = kBlockLanes * 4,  // score of each lane's block
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    // best blocks of each position, sorted records
+    kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * 32 * 2 * 4,
     kSelectedSlot = kBlockLanes * 4,  // numbers of the best blocks
-    kResultBlocksSlot = kResultRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
     kTopkMaskBytesSlot = kBlockLanes,  // 2 slots: topk_mask of the new blocks
     kTopkMaskHalfSlot = kBlockLanes * 2,  // topk_mask in fp16, to compare
-    kLeavingStatisticSlot = kResultRowsPerStep * 8 * 4,  // a row statistic, one block a row
+    kResultBlocksSlot = kResultRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
+    // 2 slots: a row statistic, one block a row
+    kLeavingStatisticSlot = kResultRowsPerStep * 8 * 4,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
@@ -99,22 +100,24 @@ constexpr uint32_t
     kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
     kRowHasKeysSlot = kResultRowsPerStep * 8 / 8 > 32 ? kResultRowsPerStep * 8 / 8 : 32;
-constexpr uint32_t kWindow = 0, kAccumulator = kWindow + kWindowSlot,
-    kProb = kAccumulator + kAccumulatorSlot, kResult = kProb + kProbSlot,
-    kBlockRecords = (kResult + kResultSlot + 255) / 256 * 256,
-    kBest = kBlockRecords + kBlockRecordsSlot, kBlockNumber = (kBest + kBestSlot + 127) / 128 * 128,
+constexpr uint32_t kAccumulator = 0, kWindow = kAccumulator + kAccumulatorSlot,
+    kProb = kWindow + kWindowSlot, kBlockRecords = (kProb + kProbSlot + 255) / 256 * 256,
+    kLanes = kBlockRecords + kBlockRecordsSlot, kResult = kLanes + kLanesSlot,
+    kBlockNumber = (kResult + kResultSlot + 127) / 128 * 128,
     kLaneNumber = kBlockNumber + kBlockNumberSlot, kLaneOffset = kLaneNumber + kLaneNumberSlot,
     kBlockScore = (kLaneOffset + kLaneOffsetSlot + 127) / 128 * 128,
-    kLanes = kBlockScore + kBlockScoreSlot, kSelected = kLanes + kLanesSlot,
-    kResultBlocks = kSelected + kSelectedSlot, kTopkMaskBytes = kResultBlocks + kResultBlocksSlot,
+    kBest = kBlockScore + kBlockScoreSlot, kSelected = kBest + kBestSlot,
+    kTopkMaskBytes = kSelected + kSelectedSlot,
     kTopkMaskHalf = kTopkMaskBytes + 2 * kTopkMaskBytesSlot,
-    kLeavingStatistic = kTopkMaskHalf + kTopkMaskHalfSlot,
-    kScore = kLeavingStatistic + kLeavingStatisticSlot + 256, kPartial = kScore + 2 * kScoreSlot,
-    kBlockTerm = kPartial + kPartialSlot, kRowBlocks = kBlockTerm + kBlockTermSlot,
-    kRowMax = kRowBlocks + kRowBlocksSlot, kRowSum = kRowMax + kRowMaxSlot,
-    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
-    kRescale = kNewMax + kNewMaxSlot, kBlockBits = kRescale + kRescaleSlot,
-    kRowHasKeys = kBlockBits + kBlockBitsSlot, kUbEnd = kRowHasKeys + kRowHasKeysSlot;
+    kResultBlocks = kTopkMaskHalf + kTopkMaskHalfSlot,
+    kLeavingStatistic = kResultBlocks + kResultBlocksSlot,
+    kScore = kLeavingStatistic + 2 * kLeavingStatisticSlot + 256,
+    kPartial = kScore + 2 * kScoreSlot, kBlockTerm = kPartial + kPartialSlot,
+    kRowBlocks = kBlockTerm + kBlockTermSlot, kRowMax = kRowBlocks + kRowBlocksSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
+    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
+    kBlockBits = kRescale + kRescaleSlot, kRowHasKeys = kBlockBits + kBlockBitsSlot,
+    kUbEnd = kRowHasKeys + kRowHasKeysSlot;
 static_assert(kUbEnd <= 188416, "the buffers fit into UB");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
 static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");

@@ -1,0 +1,115 @@
+"""One name for one number: a scalar that is another one, or is computed as another one, is that one.
+
+Lowering rules name what they compute without knowing of each other: the first row of the new keys is that of
+the queries, and a token of packed queries is its batch row's position 0. Kernels would copy such numbers
+into the scalars that a step keeps, and readers would look for the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from attndsl.base.facts import kept
+from attndsl.expr import Const, Expr, Named, Scope, Symbol
+from attndsl.lowering.emit.loop_scalars import TASK_ROWS
+from attndsl.tile.buffers import GlobalRegion, Region
+from attndsl.tile.comparison import compared_fields
+from attndsl.tile.scalars import binds, defined, extents_of, free
+from attndsl.tile.statements import Collect, Let, PickTensor, Pipelined, Seq, Stage, Statement
+
+_Names = Mapping[str, Expr]
+"""What stands for a scalar, by the scalar's name."""
+
+
+def one_name(tree: Seq) -> Seq:
+    """The tree without definitions of what an earlier definition of the same body gives, or of 0.
+
+    Definitions stay where a body inside gives one of the two names another meaning. What is read from the
+    core's own members, or from tensors after another one has been picked, may be another number. Stages of
+    several attentions become one function where they name their scalars alike: such a tree stays as it is.
+    """
+    several = any(isinstance(item, Stage) and item.part for item in tree.walk())
+    return tree if several else _body(tree, {})
+
+
+def _body(tree: Seq, names: _Names) -> Seq:
+    found: list[Statement] = []
+    known: list[Let] = []
+    for position, item in enumerate(tree.body):
+        if isinstance(item, Let):
+            changed = replace(item, value=item.value.substitute(names)) if names else item
+            same = _same(changed, known)
+            if same is not None and not _bound_again(tree.body[position + 1 :], changed.symbol, same):
+                names = {**names, changed.symbol.name: same}
+                continue
+            item = changed
+            known.append(item)
+        else:
+            item = _statement(item, names)
+            if isinstance(item, Collect | PickTensor):
+                known.clear()
+        names = _still(names, defined(item))
+        found.append(item)
+    return tree if len(found) == len(tree.body) and not _differ(found, tree.body) else Seq(body=tuple(found))
+
+
+def _differ(found: Iterable[Statement], before: Iterable[Statement]) -> bool:
+    return any(first is not second for first, second in zip(found, before, strict=True))
+
+
+def _same(let: Let, known: Sequence[Let]) -> Expr | None:
+    """What a scalar is besides its own name; rows stay rows where a task has a row a head."""
+    value = let.value
+    if isinstance(value, Const) and not isinstance(value, Named):
+        return value if type(value.value) is int and value.value == 0 else None
+    if isinstance(value, Symbol):
+        return None if value.scope is Scope.MEMBER or let.symbol.same(TASK_ROWS) else value
+    if any(isinstance(node, Symbol) and node.scope is Scope.MEMBER for node in value.nodes()):
+        return None
+    return next((each.symbol for each in known if each.value.same(value)), None)
+
+
+@kept
+def _binds_inside(statement: Statement) -> frozenset[str]:
+    return frozenset(name for item in statement.walk() for name in binds(item))
+
+
+def _bound_again(body: Sequence[Statement], symbol: Symbol, same: Expr) -> bool:
+    """Whether a statement of the body, or one inside, gives one of the names another meaning."""
+    names = {symbol.name, *same.symbols()}
+    return any(not names.isdisjoint(_binds_inside(item)) for item in body)
+
+
+def _still(names: _Names, bound: Iterable[str]) -> _Names:
+    gone = set(bound)
+    return {name: each for name, each in names.items() if name not in gone} if gone else names
+
+
+def _statement(item: Statement, names: _Names) -> Statement:
+    if isinstance(item, Seq):
+        return _body(item, names)
+    if names and not names.keys().isdisjoint(free(item)):
+        item = _substituted(item, names)
+    inside = _still(names, binds(item))
+    before = item.children()
+    children = tuple(_statement(child, inside) for child in before)
+    return item.with_children(children) if _differ(children, before) else item
+
+
+def _substituted(item: Statement, names: _Names) -> Statement:
+    """The statement with the expressions of its own fields on other names."""
+    changes: dict[str, Any] = {}
+    for name in compared_fields(type(item)):
+        value = getattr(item, name)
+        if isinstance(value, Symbol) and value.name in binds(item):
+            continue
+        if isinstance(value, Expr):
+            changes[name] = value.substitute(names)
+        elif isinstance(value, Region | GlobalRegion):
+            offset, rows, cols, pitch = (part.substitute(names) for part in extents_of(value))
+            changes[name] = replace(value, offset=offset, rows=rows, cols=cols, pitch=pitch)
+    if isinstance(item, Pipelined):
+        changes["when"] = tuple(each if each is None else each.substitute(names) for each in item.when)
+    return replace(item, **changes) if changes else item

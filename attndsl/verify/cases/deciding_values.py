@@ -1,0 +1,55 @@
+"""Values of other variables with which a choice decides what is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from attndsl.expr import Expr, Select
+from attndsl.graph.nodes import Conditional, Node, expressions_of
+from attndsl.verify.space.space import CaseSpace
+
+_TRIES = 60
+
+
+def conditions_on(roots: Iterable[Node], name: str) -> tuple[Expr, ...]:
+    """The conditions that decide what is computed and ask for a parameter."""
+    kept = tuple(roots)
+    found = [node.condition for root in kept for node in root.walk() if isinstance(node, Conditional)]
+    for expr in expressions_of(kept):
+        found += [part.condition for part in expr.walk() if isinstance(part, Select)]
+    return tuple(each for each in dict.fromkeys(found) if name in each.symbols())
+
+
+def deciding_values(space: CaseSpace, pins: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """Values of the variables beside a choice in one of these conditions, with which another value of the
+    choice turns it over. Drawn at random; empty where ``pins`` are no single choice, or none were found.
+
+    Few calls have them by chance: whether a mask of ones hides or is added asks for the precision, the kind
+    of mask, its layout and the dtype.
+    """
+    if len(pins) != 1:
+        return {}
+    ((name, own),) = pins.items()
+    conditions = conditions_on(space.operator.roots, name)
+    for _ in range(_TRIES if conditions else 0):
+        condition = conditions[int(rng.integers(len(conditions)))]
+        beside = sorted(condition.symbols() & space.variables.keys() - {name})
+        drawn = {each: _one_of(space.variables[each], rng) for each in beside}
+        if len(set(_answers(condition, drawn, name, (own, *space.variables[name])))) > 1:
+            return drawn
+    return {}
+
+
+def _answers(condition: Expr, drawn: Mapping[str, Any], name: str, values: Iterable[Any]) -> Iterator[bool]:
+    for value in values:
+        try:
+            yield bool(condition.evaluate({**drawn, name: value}))
+        except (KeyError, TypeError):  # it asks for elements or sizes
+            return
+
+
+def _one_of(values: tuple[Any, ...], rng: np.random.Generator) -> Any:
+    return values[int(rng.integers(len(values)))]

@@ -1,0 +1,129 @@
+"""A number has one name: definitions of what another one of the same body gives are left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.expr import Const, Expr, Load, Named, Scope, Symbol, maximum
+from attndsl.lowering.emit.loop_scalars import HEADS, TASK_ROWS
+from attndsl.lowering.one_name import one_name
+from attndsl.target import Core
+from attndsl.tile.buffers import GlobalTensor, ScalarArray
+from attndsl.tile.scalars import expressions
+from attndsl.tile.statements import Collect, For, If, Let, PickTensor, Stage, Statement, as_seq, seq
+
+A, B, C, N = (Symbol(name) for name in "abcn")
+STEPS = Symbol("stepsBegun", Scope.MEMBER)
+FIELD = Symbol("heads", Scope.TILING)
+KEYS = GlobalTensor(name="keys", dtype="float16", role="input", listed=True)
+
+
+def let(symbol: Symbol, value: Expr | int) -> Let:
+    return Let(symbol=symbol, value=value if isinstance(value, Expr) else Const(value))
+
+
+def use(value: Expr) -> If:
+    return If(condition=value > 7, then=seq())
+
+
+def named(*body: Statement) -> list[str]:
+    """The definitions and conditions that are left."""
+    found = []
+    for item in one_name(as_seq(seq(*body))).walk():
+        if isinstance(item, Let):
+            found.append(f"{item.symbol} = {item.value}")
+        elif isinstance(item, If | For | Collect):
+            found += [str(each) for each in expressions(item)]
+    return found
+
+
+def test_another_name_of_a_scalar_is_that_scalar() -> None:
+    assert named(let(A, N + 1), let(B, A), use(B * 2)) == [f"a = {N + 1}", str(A * 2 > 7)]
+    assert named(let(B, FIELD), use(B + 1)) == [str(FIELD + 1 > 7)]
+
+
+def test_what_is_computed_alike_is_computed_once() -> None:
+    first = Load("lengths", N)
+    assert named(let(A, maximum(first, 0)), let(B, maximum(first, 0)), use(A + B)) == [
+        f"a = {maximum(first, 0)}",
+        str(A + A > 7),
+    ]
+    assert named(let(A, N + 1), let(B, N + 2), use(A + B)) == [f"a = {N + 1}", f"b = {N + 2}", str(A + B > 7)]
+
+
+def test_names_of_names_are_followed() -> None:
+    assert named(let(A, N + 1), let(B, A), let(C, B * 3), use(C)) == [
+        f"a = {N + 1}",
+        f"c = {A * 3}",
+        str(C > 7),
+    ]
+
+
+def test_zero_is_no_scalar_but_other_numbers_have_their_names() -> None:
+    assert named(let(A, 0), use(N + A)) == [str(N > 7)]
+    assert named(let(A, 1), use(N + A)) == ["a = 1", str(N + A > 7)]
+    zero = Named(0, "zero")
+    assert named(let(A, zero), use(N + A)) == ["a = zero", str(N + A > 7)]
+
+
+@pytest.mark.parametrize("bound", [A, B])
+def test_names_with_another_meaning_inside_stay(bound: Symbol) -> None:
+    inside = For(var=N, end=Const(3), body=seq(let(bound, N), use(A + B)))
+    assert f"b = {A}" in named(let(A, N + 1), let(B, A), inside)
+    other = For(var=N, end=Const(3), body=seq(let(C, N + 5), use(A + B)))
+    assert f"b = {A}" not in named(let(A, N + 1), let(B, A), other)
+
+
+def test_loops_bind_their_variables() -> None:
+    loop = For(var=B, end=A, body=seq(use(B)))
+    assert named(let(A, N + 1), let(C, A), loop, use(C)) == [
+        f"a = {N + 1}",
+        *map(str, expressions(loop)),
+        str(B > 7),
+        str(A > 7),
+    ]
+
+
+def test_what_a_core_counts_changes() -> None:
+    assert named(let(A, STEPS % 3), let(B, STEPS % 3), use(A + B)) == [
+        f"a = {STEPS % 3}",
+        f"b = {STEPS % 3}",
+        str(A + B > 7),
+    ]
+    assert named(let(A, STEPS), use(A)) == [f"a = {STEPS}", str(A > 7)]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        PickTensor(tensor=KEYS, index=N),
+        Collect(
+            array=ScalarArray(name="seen", capacity=8), count=C, index=Symbol("i"), extent=N, condition=N > 0
+        ),
+    ],
+)
+def test_another_tensor_has_other_elements(between: Statement) -> None:
+    element = Load("sizes", Const(1))
+    found = named(let(A, element), between, let(B, element), use(A + B))
+    assert f"a = {element}" in found and f"b = {element}" in found
+
+
+def test_rows_are_told_from_heads() -> None:
+    assert named(let(HEADS, N + 1), let(TASK_ROWS, HEADS), use(TASK_ROWS)) == [
+        f"heads = {N + 1}",
+        f"taskRows = {HEADS}",
+        str(TASK_ROWS > 7),
+    ]
+
+
+def test_a_tree_without_them_is_the_same_tree() -> None:
+    tree = as_seq(seq(let(A, N + 1), For(var=B, end=A, body=seq(use(B)))))
+    assert one_name(tree) is tree
+
+
+def test_stages_of_several_attentions_keep_the_names_that_they_share() -> None:
+    def stage(part: str) -> Stage:
+        return Stage(name=f"Stage{part}", part=part, core=Core.AIV, doc="", body=seq(use(B)))
+
+    assert named(let(B, A), stage("Keys")) == [f"b = {A}", str(B > 7)]
+    assert named(let(B, A), stage("")) == [str(A > 7)]

@@ -1,0 +1,122 @@
+"""What arguments are for in a computation: cases fill them by that, not by their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from attndsl import ops
+from attndsl.graph.graph import Graph
+from attndsl.verify.cases.cases import spaces
+from attndsl.verify.space.argument_roles import Stored, roles_of, scale_parameter, scores_factor, stored
+from attndsl.verify.space.space import CaseSpace
+
+SPACES: dict[str, CaseSpace] = {
+    space.operator.name: space
+    for name in ("relay_attention", "incre_flash_attention", "nsa_compress_attention", "self_attention")
+    for space in spaces(getattr(ops, name))
+}
+
+
+def graph(name: str, **chosen: Any) -> Graph:
+    """The computation where all tensors are passed that the choices allow."""
+    operator = SPACES[name].operator
+    if not chosen:
+        return operator.graph(frozenset(spec.name for spec in operator.tensors))
+    env = {spec.name: spec.default for spec in operator.params}
+    for spec in operator.tensors:
+        env |= {f"layout({spec.name})": next(iter(spec.layouts), ""), f"dtype({spec.name})": spec.dtypes[0]}
+    env |= {f"split({spec.name})": False for spec in operator.tensors}
+    env |= {key.replace("__", "(") + (")" if "__" in key else ""): value for key, value in chosen.items()}
+    return operator.graph(frozenset(spec.name for spec in operator.tensors), env)
+
+
+@pytest.mark.parametrize(
+    ("name", "measures"),
+    [
+        ("relay_attention", "kvShareMap:G kvShareLen:U kvSeqLen:T"),
+        ("incre_flash_attention", "actual_seq_lengths:T"),
+        (
+            "nsa_compress_attention",
+            "actual_seq_qlen:Q actual_sel_seq_kvlen:J actual_cmp_seq_kvlen:T",
+        ),
+        ("self_attention", "seqLen:Q tokenOffset:T"),
+        ("self_attention_pa_encoder", "seqLen:Q"),
+        ("self_attention_prefix_encoder", "seqLen:Q kvSeqLen:T"),
+    ],
+)
+def test_what_integers_count(name: str, measures: str) -> None:
+    """Queries, keys of a row, keys of a group, blocks, or the number of a group; flags count nothing."""
+    assert SPACES[name].measures == dict(each.split(":") for each in measures.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "roles"),
+    [
+        ("relay_attention", {"query": "query"}),
+        (
+            "incre_flash_attention",
+            {
+                "query": "query",
+                "antiquant_scale": "in scale",
+                "antiquant_offset": "in offset",
+                "block_table": "table",
+                "attn_mask": "mask",
+                "quant_scale2": "out scale",
+                "quant_offset2": "out offset",
+                "pse_shift": "bias",
+            },
+        ),
+        ("nsa_compress_attention", {"query": "query", "atten_mask": "mask", "topk_mask": "forced"}),
+        ("self_attention", {"query": "query", "logN": "score factor"}),
+        ("self_attention_prefix_encoder", {"query": "query", "blockTables": "table"}),
+    ],
+)
+def test_what_tensors_are_for(name: str, roles: dict[str, str]) -> None:
+    """Keys and values have none: they are found by where rows are read."""
+    found = roles_of(graph(name)).of
+    assert {tensor: role for tensor, role in found.items() if not tensor.startswith("actual_")} == roles
+
+
+def test_roles_of_a_quantized_prompt() -> None:
+    found = roles_of(graph("self_attention_pa_encoder", quantType=2, dtype__query="int8", maskType=1))
+    wanted = {"query": "query", "pScale": "step", "qkDescale": "score factor", "vpvDescale": "out factor"}
+    assert found.of == {**wanted, "mask": "added mask"}
+    assert found.named("score factor") == ("qkDescale",) and found.named("bias") == ()
+
+
+def test_slopes_multiply_no_scores() -> None:
+    found = roles_of(graph("self_attention_pa_encoder", maskType=6, layout__mask="256"))
+    assert found.of["slopes"] == "slope"
+
+
+def test_keys_and_values_are_dequantized_by_their_own_factors() -> None:
+    assert stored(graph("incre_flash_attention")) == {
+        "key": Stored("antiquant_scale", "antiquant_offset", 0),
+        "value": Stored("antiquant_scale", "antiquant_offset", 1),
+    }
+    assert stored(graph("relay_attention")) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        ("relay_attention", "qkScale"),
+        ("incre_flash_attention", "scale_value"),
+        ("nsa_compress_attention", "scale_value"),
+        ("self_attention", None),  # scores are multiplied by logN first
+        ("self_attention_prefix_encoder", "qkScale"),
+    ],
+)
+def test_the_scale_is_the_parameter_that_raw_scores_are_multiplied_by(
+    name: str, parameter: str | None
+) -> None:
+    assert scale_parameter(graph(name)) == parameter
+
+
+def test_the_factor_of_scores_is_the_product_on_queries_and_scores() -> None:
+    """Not of what is done with results, as the scale that quantizes them."""
+    assert scores_factor(graph("relay_attention"), {"qkScale": -0.25}) == -0.25
+    assert scores_factor(graph("incre_flash_attention"), {"scale_value": 0.5}) == 0.5
+    assert scores_factor(graph("self_attention"), {"qScale": 0.5, "qkScale": 3.0}) == 1.5

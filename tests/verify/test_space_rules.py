@@ -1,0 +1,301 @@
+"""The parts that searches for cases are made of, each on its own: what follows from what, what a clause asks,
+which work a case is, when one result is another."""
+
+from __future__ import annotations
+
+import collections
+from dataclasses import replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from attndsl import ops
+from attndsl.expr import Symbol
+from attndsl.spec import errors
+from attndsl.spec.contract.constraint import Constraint
+from attndsl.verify.cases.cases import Stream, allowance, spaces
+from attndsl.verify.cases.effects import _is_another
+from attndsl.verify.cases.features import Work
+from attndsl.verify.cases.other_calls import _changed
+from attndsl.verify.space.clauses import conjuncts, keeps
+from attndsl.verify.space.solve import nearest, solve
+from attndsl.verify.space.space import CaseSpace
+from attndsl.verify.space.values import (
+    FILL,
+    FILLS,
+    LENGTH_FILLS,
+    LONG_FILLS,
+    MASK_FILLS,
+    PROBE,
+    RAMP,
+    RAMPS,
+    SLACK,
+    WARNED,
+    WORKLOAD,
+    WORKLOADS,
+    Values,
+)
+from attndsl.verify.space.work_clauses import most_splits
+
+SPACES = {
+    space.operator.name: space
+    for name in ("relay_attention", "incre_flash_attention", "nsa_compress_attention", "self_attention")
+    for space in spaces(getattr(ops, name))
+}
+
+# What follows from what -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "exact", "bounded", "always"),
+    [
+        ("relay_attention", "", "", ""),
+        ("incre_flash_attention", "", "", ""),
+        ("nsa_compress_attention", "head_num", "", "T1 T2"),
+        ("self_attention", "", "maskRows maskCols maxLogN", ""),
+        ("self_attention_pa_encoder", "", "maskRows maskCols maxLogN", ""),
+        ("self_attention_prefix_encoder", "", "maskRows maskCols", "nTokens"),
+    ],
+)
+def test_sizes_that_follow_from_lengths_are_not_chosen(
+    name: str, exact: str, bounded: str, always: str
+) -> None:
+    """Tokens are the sum of lengths, or the last prefix sum; masks have at least a row for the longest."""
+    derived, variables = SPACES[name].derived, SPACES[name].variables
+    assert derived.exact == set(exact.split()) and derived.bounded == set(bounded.split())
+    assert derived.always == set(always.split())
+    assert not {*exact.split(), *always.split()} & variables.keys()
+    assert all(variables[each] == SLACK for each in bounded.split())
+
+
+def test_tokens_are_the_sum_of_lengths_where_queries_are_packed() -> None:
+    derived = SPACES["self_attention"].derived
+    shown = frozenset({"nTokens", "maskRows"})
+    known = {"seqLen": np.array([3, 4]), "batch": 2, "given(attentionMask)": True, "calcType": 1}
+    known |= {"layout(attentionMask)": "square", "layout(query)": "packed", "maskType": 1, "inputLayout": 0}
+    packed = dict(known)
+    derived.apply(packed, shown, {"maskRows": 5})
+    assert packed["nTokens"] == 7 and packed["maskRows"] == 4 + 5
+    padded = {**known, "layout(query)": "padded"}
+    derived.apply(padded, shown, {"maskRows": 0})
+    assert "nTokens" not in padded and padded["maskRows"] == 4
+    hidden = dict(known)
+    derived.apply(hidden, frozenset({"nTokens"}), {"maskRows": 5})
+    assert "maskRows" not in hidden
+
+
+def test_disabled_arguments_are_forbidden_and_needed_ones_demanded() -> None:
+    forced = collections.defaultdict(set)
+    for when, name, wanted in SPACES["incre_flash_attention"].forced:
+        forced[name].add((wanted, when is None))
+    for name in ("dequant_scale1", "quant_scale1", "dequant_scale2"):
+        assert forced.pop(f"given({name})") == {(False, True)}
+    assert forced == {
+        f"given({name})": {(True, False)}
+        for name in ("actual_seq_lengths", "antiquant_scale", "quant_scale2")
+    }
+
+
+def test_what_a_choice_needs_is_passed_with_it_and_never_without() -> None:
+    when = {
+        (name, wanted): condition
+        for condition, name, wanted in SPACES["self_attention_pa_encoder"].forced
+        if condition is not None
+    }
+    env = {"maskType": 0, "mlaVHeadSize": 0, "quantType": 0, "scaleType": 1}
+    assert when["given(logN)", True](env) and not when["given(logN)", False](env)
+    assert when["given(mask)", False](env) and not when["given(mask)", True](env)
+    assert when["given(qkDescale)", False](env) and not when["given(qkDescale)", True](env)
+    assert when["given(qkDescale)", True]({**env, "quantType": 2})
+
+
+# Clauses ----------------------------------------------------------------------------------------------------
+
+A, B = Symbol("A"), Symbol("B")
+
+
+def rule(**more: Any) -> Constraint:
+    return Constraint(**{"condition": (A % 4 == 0) & (B > 1), "text": "is so", **more})
+
+
+def test_a_condition_is_taken_apart() -> None:
+    parts = [each.condition for each in conjuncts(rule(when=A > 2))]
+    assert [str(each) for each in parts] == [str(A % 4 == 0), str(B > 1)]
+    assert all(str(each.when) == str(A > 2) for each in conjuncts(rule(when=A > 2)))
+    assert len(list(conjuncts(rule(condition=A > 0)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "env", "wanted"),
+    [
+        ({}, {"A": 4, "B": 2}, True),
+        ({}, {"A": 4, "B": 1}, False),
+        ({}, {"A": 5, "B": 2}, False),
+        ({}, {"A": 4}, True),  # over what is absent
+        ({"when": A > 2}, {"A": 1, "B": 0}, True),  # not asked
+        ({"when": A > 2}, {"A": 3, "B": 0}, False),
+        ({"when": A > 2}, {"A": 4, "B": 2}, True),
+        ({"condition": B % A == 0}, {"A": 0, "B": 2}, False),  # of a size that is 0
+        ({"condition": B % A == 0, "when": B > 1}, {"A": 0, "B": 2}, False),
+        ({"error": errors.ContractWarning}, {"A": 5, "B": 2, WARNED: True}, True),
+        ({"error": errors.ContractWarning}, {"A": 5, "B": 2, WARNED: False}, False),
+        ({"error": errors.ContractWarning, "when": A > 9}, {"A": 5, "B": 2, WARNED: False}, True),
+    ],
+)
+def test_when_a_constraint_is_kept(more: dict[str, Any], env: dict[str, Any], wanted: bool) -> None:
+    assert keeps(rule(**more))(env) is wanted
+
+
+def test_a_search_leaves_what_is_pinned_and_gives_up_what_is_illegal() -> None:
+    space, rng = SPACES["relay_attention"], np.random.default_rng(0)
+    found = solve(space, rng, {"D": 100, "B": 13, WORKLOAD: "any"})
+    assert found is not None and found["D"] == 100 and found["B"] == 13
+    assert found.keys() == space.variables.keys()
+    assert not space.violated(space.environment(found))
+    assert solve(space, rng, {"maskType": 1, WORKLOAD: "any"}) is None
+    _, broken = nearest(space, rng, {"maskType": 1, WORKLOAD: "any"})
+    assert broken and all("MASK_TYPE_UNDEFINED" in each.name for each in broken)
+
+
+# The work of a case -----------------------------------------------------------------------------------------
+
+WORK = Work(keys=2000, tiles=4, ring=4, tasks=12, cores=24, reach=65535, pitch=65535)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, "few"),
+        ({"tiles": 5}, "few long"),
+        ({"tasks": 13}, ""),
+        ({"tasks": 0}, ""),
+        ({"tasks": 47}, ""),
+        ({"tasks": 48}, "many"),
+        ({"tasks": 48, "tiles": 5}, "many long"),
+        ({"deep": True}, "few deep"),
+        ({"pitch": 65536}, "few wide"),
+        ({"pitch": 65536, "keys": 1}, "few"),
+    ],
+)
+def test_which_workload_a_case_is(change: dict[str, Any], words: str) -> None:
+    work = replace(WORK, **change)
+    every = ("few", "long", "many", "deep", "wide")
+    assert {each for each in every if work.keeps(each)} == set(words.split())
+    assert work.keeps("any") and work.keeps("") and work.keeps(words)
+    assert not work.keeps(" ".join(every))
+
+
+@pytest.mark.parametrize(
+    ("change", "split"),
+    [({}, True), ({"tiles": 1}, False), ({"tasks": 13}, False), ({"splits": False}, False)],
+)
+def test_keys_of_few_tasks_are_split(change: dict[str, Any], split: bool) -> None:
+    assert replace(WORK, **change).split is split
+
+
+@pytest.mark.parametrize(
+    ("tasks", "cores", "parts"), [(0, 24, 24), (1, 24, 24), (5, 24, 4), (24, 24, 1), (99, 24, 1)]
+)
+def test_keys_are_cut_into_a_part_for_each_core(tasks: int, cores: int, parts: int) -> None:
+    assert most_splits(tasks, cores) == parts
+
+
+def test_each_kind_of_work_comes_up_as_often_as_it_is_asked_for() -> None:
+    """More than a third each of long, scarce and plentiful work; deep and wide rows in some."""
+    words = collections.Counter(word for each in WORKLOADS for word in set(each.split()))
+    assert all(3 * words[each] > len(WORKLOADS) for each in ("long", "few", "many"))
+    assert words["wide"] >= 1 and words["deep"] >= 2 and words["any"] == 1
+    assert "deep long" in WORKLOADS and "long few" in WORKLOADS and "long many" in WORKLOADS
+
+
+def test_scores_rise_or_fall_along_split_keys_in_some_cases() -> None:
+    """Of one kernel alone, too, whose cases skip every other kind of work."""
+    assert {WORKLOADS[place] for place in RAMPS} == {"long few"}
+    stream = Stream(ops.relay_attention, seed=5)
+    member = stream.members[0]
+    rng = np.random.default_rng(0)
+    drawn = [member._fill(rng, turn) for turn in range(200)]
+    ramps = [turn for turn, each in enumerate(drawn) if each == {FILL: RAMP}]
+    assert ramps[:4] == [3, 5, 14, 16]
+    probes = sum(each == {FILL: PROBE} for each in drawn)
+    assert 50 <= probes <= 80 and {} in drawn
+
+
+def test_kinds_of_lengths_and_masks_that_are_drawn() -> None:
+    assert set(LENGTH_FILLS) == {"mixed", "edges", "full", "single", "zero", "one"}
+    assert {"mixed", "edges", "full"} == LONG_FILLS
+    assert set(MASK_FILLS) == {"random", "causal", "rows", "none", "last", "all"}
+    assert set(SLACK) == {0, 1, 3, 17} and len(FILLS) == 7
+    often = {kind: LENGTH_FILLS.count(kind) for kind in set(LENGTH_FILLS)}
+    assert often == {"mixed": 3, "edges": 3, "full": 1, "single": 1, "zero": 1, "one": 1}
+
+
+def test_keys_lie_around_tiles_rings_and_pages() -> None:
+    keys = set(Values().of_role("T", 512, 4))
+    assert {0, 1, 2, 15, 17, 33, 511, 512, 513, 1025, 2047, 2049, 3077, 4095, 4096, 8192} <= keys
+    assert set(Values().of_role("U", 512, 4)) == keys
+    assert {63, 64, 65, 127, 128, 129} <= set(Values().of_role("Q", 512, 4))
+    assert {1, 16, 40, 64, 80, 100, 128, 256, 512} == set(Values().of_role("D", 512, 4))
+    heads = Values().of_role("N", 512, 4)
+    assert heads == tuple(sorted(heads)) and max(heads) == 1088 and 136 in heads
+    assert Values().of_role("?", 512, 4) == Values().other
+
+
+def test_kernels_grow_slower_than_cases() -> None:
+    assert [allowance(turn) for turn in (0, 2, 3, 30)] == [12, 12, 13, 22]
+
+
+# Another result ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("own", "found", "another"),
+    [
+        (1.0, 1.0, False),
+        (1.0, 1.0 + 2**-9, False),
+        (1.0, 1.0 + 2**-7, True),
+        (1.0, 1.0 - 2**-7, True),
+        (100.0, 100.25, False),  # in relation to large ones
+        (100.0, 101.0, True),
+        (0.0, 2**-9, False),
+        (np.nan, np.nan, False),
+        (np.nan, 1.0, True),
+        (1.0, np.nan, True),
+        (np.inf, np.inf, False),
+        (np.inf, -np.inf, True),
+        (np.inf, 1.0, True),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_one_number_is_another_beyond_the_tolerance(
+    own: float, found: float, another: bool, dtype: type
+) -> None:
+    rows = [np.array([0.5, each, -2.0], dtype) for each in (own, found)]
+    assert _is_another(*rows, 2**-8) is another
+
+
+def test_integers_and_dtypes_are_compared_exactly() -> None:
+    whole = np.arange(6)
+    assert not _is_another(whole, whole.reshape(2, 3), 9.0)
+    assert _is_another(whole, whole + 1, 9.0)
+    assert _is_another(whole, whole[:5], 9.0)
+    assert _is_another(whole.astype(np.float16), whole.astype(ml_dtypes.bfloat16), 9.0)
+
+
+def test_other_values_differ_everywhere() -> None:
+    assert _changed(np.array([True, False])).tolist() == [False, True]
+    assert _changed(np.array([0, 1, 5, -1])).tolist() == [1, 0, 4, 0]
+    assert _changed(np.array([-0.5, 0.0, 2.0], np.float16)).tolist() == [-0.5, 0.25, 3.25]
+    assert _changed(np.zeros(2, np.int32)).dtype == np.int32
+
+
+def test_spaces_of_modes_have_the_values_that_choose_them() -> None:
+    chosen = {name: set(SPACES[name].variables["calcType"]) for name in SPACES if "self" in name}
+    assert chosen == {
+        "self_attention": {0, 1, 2},
+        "self_attention_pa_encoder": {3},
+        "self_attention_prefix_encoder": {4},
+    }
+    assert isinstance(SPACES["relay_attention"], CaseSpace)

@@ -1,0 +1,168 @@
+"""What clauses about the work of a case ask: affordable sizes, long rows, few or many tasks."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import pytest
+
+from attndsl import ops
+from attndsl.verify.cases.cases import spaces
+from attndsl.verify.space.clauses import Clause
+from attndsl.verify.space.size_facts import EXTENTS
+from attndsl.verify.space.values import WORKLOAD
+
+(RELAY,), (INCRE,) = spaces(ops.relay_attention), spaces(ops.incre_flash_attention)
+TILE, RING = RELAY.edges[0]
+CORES = RELAY.operator.device.aic
+
+
+def clause(name: str, space: Any = RELAY) -> Clause:
+    return next(each for each in space.clauses if each.name == name)
+
+
+def env(workload: str = "any", **extents: int) -> dict[str, Any]:
+    """The environment of a case of that work with these sizes, all tensors absent."""
+    found: dict[str, Any] = collections.defaultdict(lambda: False)
+    found |= {WORKLOAD: workload, EXTENTS: extents}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("extents", "elements", "scores"),
+    [
+        ({"B": 2, "T": 1000, "K": 3, "D": 64, "E": 80}, 2 * 1000 * 3 * 80, 2 * 1000),
+        ({"B": 2, "T": 1000, "K": 3, "D": 80, "E": 64, "Y": 4}, 2 * 1000 * 4 * 3 * 80, 2 * 1000),
+        ({"P": 40, "R": 512, "K": 2, "D": 128}, 40 * 512 * 2 * 128, 1),
+        ({"G": 5, "U": 4000, "K": 1, "D": 16}, 5 * 4000 * 16, 4000),
+        ({"B": 3, "N": 8, "Q": 200, "T": 300, "D": 16}, 3 * 8 * 200 * 16, 3 * 8 * 200 * 300),
+        ({"S": 900, "N": 8, "Q": 2, "D": 64, "B": 3}, 900 * 8 * 64, 3 * 8 * 2),
+        ({"B": 3, "N": 8, "Q": 500, "S": 9, "D": 64}, 3 * 500 * 8 * 64, 3 * 8 * 500),
+    ],
+)
+def test_the_largest_tensor_or_all_scores_decide_what_is_affordable(
+    extents: dict[str, int], elements: int, scores: int
+) -> None:
+    """Keys of all layers, pages and groups, queries however they are stored, and scores over the longest."""
+    small = clause("small enough to run")
+    assert small.gap is not None
+    wanted = max(elements / (1 << 21), scores / (1 << 22))
+    assert small.gap(env(**extents)) == pytest.approx(wanted)
+    assert small.holds(env(**extents)) is (wanted <= 1)
+
+
+def test_what_is_exactly_affordable_is() -> None:
+    small = clause("small enough to run")
+    assert small.holds(env(B=1, T=1 << 14, K=1, D=128))
+    assert not small.holds(env(B=1, T=(1 << 14) + 1, K=1, D=128))
+
+
+@pytest.mark.parametrize(
+    ("workload", "keys", "shared", "missing"),
+    [
+        ("any", 1, 1, 0),
+        ("few", 1, 1, 0),
+        ("long few", TILE * RING, 1, 1),
+        ("long few", TILE * RING + 1, 1, 0),
+        ("long many", 1, TILE * RING + 1, 0),
+        ("long", 7, TILE * RING - 9, 10),
+    ],
+)
+def test_long_rows_have_more_tiles_than_the_ring_has_slots(
+    workload: str, keys: int, shared: int, missing: int
+) -> None:
+    """In one of the segments."""
+    rows = clause("long rows")
+    assert rows.gap is not None
+    sizes = {"B": 1, "N": 1, "K": 1, "T": keys, "U": shared, "G": 1}
+    assert max(rows.gap(env(workload, **sizes)), 0) == missing
+    assert rows.holds(env(workload, **sizes)) is (missing == 0)
+
+
+def test_deep_rows_are_long_for_each_core_in_each_segment() -> None:
+    """With as many splits as there are cores a task."""
+    rows = clause("long rows")
+    assert rows.gap is not None
+    sizes = {"B": CORES // 2, "N": 1, "K": 1, "G": CORES, "T": 2 * TILE * RING + 1, "U": TILE * RING + 1}
+    assert rows.holds(env("deep long", **sizes))
+    assert rows.gap(env("deep long", **sizes | {"T": 2 * TILE * RING})) == 1
+    assert rows.gap(env("deep long", **sizes | {"T": 2 * TILE * RING, "U": TILE * RING - 2})) == 4
+    assert rows.gap(env("deep", **sizes | {"G": CORES // 4})) == 3 * TILE * RING
+
+
+@pytest.mark.parametrize(
+    ("workload", "heads", "channels", "missing"),
+    [("any", 1, 1, 0), ("wide", 256, 256, 0), ("wide", 255, 257, 1), ("wide", 1, 512, 65536 - 512)],
+)
+def test_wide_rows_are_beyond_one_copy(workload: str, heads: int, channels: int, missing: int) -> None:
+    rows = clause("wide rows")
+    assert rows.gap is not None
+    for sizes in ({"D": channels, "E": 1}, {"D": 1, "E": channels}):
+        assert rows.gap(env(workload, K=heads, **sizes)) == missing
+        assert rows.holds(env(workload, K=heads, **sizes)) is (missing == 0)
+
+
+@pytest.mark.parametrize(
+    ("workload", "batch", "holds"),
+    [
+        ("any", 1, True),
+        ("few", CORES // 2, True),
+        ("few", CORES // 2 + 1, False),
+        ("many", 2 * CORES, True),
+        ("many", 2 * CORES - 1, False),
+        ("long few", CORES, False),
+        ("deep many", CORES, False),
+    ],
+)
+def test_few_tasks_are_for_half_of_the_cores_and_many_for_each_twice(
+    workload: str, batch: int, holds: bool
+) -> None:
+    assert clause("tasks").holds(env(workload, B=batch, N=1, K=1, Q=1)) is holds
+
+
+@pytest.mark.parametrize(
+    ("extents", "tasks"),
+    [
+        ({"B": 3, "N": 8, "K": 2}, 6),
+        ({"B": 1, "N": RELAY.schedule.max_rows, "K": 1}, 1),
+        ({"B": 1, "N": RELAY.schedule.max_rows + 1, "K": 1}, 2),
+        ({"B": 2, "N": 4, "K": 4, "Q": RELAY.schedule.max_rows + 1}, 16),
+        ({}, 1),
+    ],
+)
+def test_tasks_are_stretches_of_rows_of_a_key_head(extents: dict[str, int], tasks: int) -> None:
+    assert RELAY.tasks(extents) == tasks
+
+
+@pytest.mark.parametrize(
+    ("workload", "own", "shared", "holds"),
+    [
+        ("any", "zero", "zero", True),
+        ("long few", "zero", "zero", False),
+        ("long few", "mixed", "mixed", True),
+        ("long few", "edges", "full", True),
+        ("long few", "single", "full", False),
+        ("few", "single", "one", True),
+    ],
+)
+def test_lengths_are_full_where_rows_shall_be_long(workload: str, own: str, shared: str, holds: bool) -> None:
+    lengths = {"fill(kvSeqLen)": own, "fill(kvShareLen)": shared}
+    assert clause("rows are full where they shall be long").holds(env(workload) | lengths) is holds
+
+
+def test_groups_are_read_where_rows_shall_be_deep() -> None:
+    filled = clause("rows are full where they shall be long")
+    lengths = {"fill(kvSeqLen)": "full", "fill(kvShareLen)": "full"}
+    assert not filled.holds(env("deep long") | lengths | {"fill(kvShareMap)": "zero"})
+    assert filled.holds(env("deep long") | lengths | {"fill(kvShareMap)": "mixed"})
+    assert filled.holds(env("long few") | lengths | {"fill(kvShareMap)": "zero"})
+
+
+def test_keys_are_those_of_a_split_where_a_schedule_may_split() -> None:
+    (nsa,) = spaces(ops.nsa_compress_attention)
+    tile, ring = nsa.edges[0]
+    parts = 1 if nsa.schedule.split_kv == 1 else nsa.operator.device.aic
+    rows, sizes = clause("long rows", nsa), {"B": 1, "N": 1, "K": 1, "Q": 1}
+    assert rows.holds(env("deep long", **sizes, T=tile * ring * parts + 1))
+    assert not rows.holds(env("deep long", **sizes, T=tile * ring * parts))
