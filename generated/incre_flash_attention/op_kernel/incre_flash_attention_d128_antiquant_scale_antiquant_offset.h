@@ -185,8 +185,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            Item &work = items_[(itemsBegun_ + 1) % kRing];
-            work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
@@ -241,8 +240,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            Item &work = items_[(itemsBegun_ + 1) % kRing];
-            work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t kvHead = work.task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t firstHead = kvHead * tiling_.group + work.headTile * tiling_.headsPerTask;
             const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
@@ -1012,16 +1010,13 @@ private:
     uint32_t wideRowsSlot_ = 0, scoreSlot_ = 0;
 
     // The steps and items that have begun; the scalars of the last steps, and their items
-    int64_t stepsBegun_ = 0;
-    int64_t itemsBegun_ = 0;
+    int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
         int64_t tile, itemSlot, rowFractals, slot;
-    };
-    CubeStep cubeSteps_[kRing];
+    } cubeSteps_[kRing];
     struct VectorStep {
         int64_t tile, rows, firstHead, rowBegin, slot, itemSlot, kvHead;
-    };
-    VectorStep vectorSteps_[kRing];
+    } vectorSteps_[kRing];
     Item items_[kRing];
 
     // Global memory

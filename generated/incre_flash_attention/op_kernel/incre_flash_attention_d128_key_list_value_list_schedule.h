@@ -10,8 +10,7 @@ namespace incre_flash_attention_d128_key_list_value_list {
 
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
-// fp32 lanes of a 32-byte block; a partial maximum or sum fills one
-constexpr int64_t kBlockLanes = 8;
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
@@ -49,9 +48,8 @@ static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX. Two operands of one
-// instruction begin in different halves of a row of banks.
-constexpr uint32_t kHalfBankRow = 256;
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
@@ -63,15 +61,12 @@ constexpr uint32_t
     kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    // 2 slots: row maxima of a partial, one block a row
-    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,
-    // 2 slots: row sums of a partial, one block a row
-    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,
+    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
     kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
     kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
-    // exp(old max - new max) of the merged rows
-    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,
+    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,
     // 2 slots: row maximum of one partial, then exp(it - new max)

@@ -10,8 +10,7 @@ namespace incre_flash_attention_d128_pse_shift {
 
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
-// fp32 lanes of a 32-byte block; a partial maximum or sum fills one
-constexpr int64_t kBlockLanes = 8;
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
@@ -50,9 +49,8 @@ static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX. Two operands of one
-// instruction begin in different halves of a row of banks.
-constexpr uint32_t kHalfBankRow = 256;
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
@@ -73,18 +71,15 @@ constexpr uint32_t
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    // 2 slots: row maxima of a partial, one block a row
-    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,
-    // 2 slots: row sums of a partial, one block a row
-    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,
+    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
     kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
     kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     // 2 slots: row maximum of one partial, then exp(it - new max)
     kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
     kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
     kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
-    // exp(old max - new max) of the merged rows
-    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4;
+    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4;  // exp(old max - new max) of merged rows
 constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
     kPseShiftRows = kAccumulator + kAccumulatorSlot, kProb = kPseShiftRows + 2 * kPseShiftRowsSlot,
     kRowsOut = kProb + kProbSlot, kResult = kRowsOut + 2 * kRowsOutSlot,

@@ -10,8 +10,7 @@ namespace nsa_compress_attention_d128_e128_atten_mask {
 
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
-// fp32 lanes of a 32-byte block; a partial maximum or sum fills one
-constexpr int64_t kBlockLanes = 8;
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows reach back to
@@ -66,9 +65,8 @@ static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX. Two operands of one
-// instruction begin in different halves of a row of banks.
-constexpr uint32_t kHalfBankRow = 256;
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row

@@ -168,8 +168,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            Item &work = items_[(itemsBegun_ + 1) % kRing];
-            work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 work.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(work.batch - 1);
@@ -231,8 +230,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            Item &work = items_[(itemsBegun_ + 1) % kRing];
-            work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(work.queries, 2) * work.heads;
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -1198,16 +1196,13 @@ private:
     uint32_t topkMaskBytesSlot_ = 0, statisticOutSlot_ = 0;
 
     // The steps and items that have begun; the scalars of the last steps, and their items
-    int64_t stepsBegun_ = 0;
-    int64_t itemsBegun_ = 0;
+    int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
         int64_t tile, keyStart, slot, rowFractals, itemSlot;
-    };
-    CubeStep cubeSteps_[kRing];
+    } cubeSteps_[kRing];
     struct VectorStep {
         int64_t tile, rows, slot, rowBegin, itemSlot;
-    };
-    VectorStep vectorSteps_[kRing];
+    } vectorSteps_[kRing];
     Item items_[kRing];
 
     // Global memory

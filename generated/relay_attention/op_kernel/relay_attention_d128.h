@@ -1031,27 +1031,21 @@ private:
     uint32_t partialSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0, resultSlot_ = 0;
 
     // The steps and items that have begun; the scalars of the last steps, and their items
-    int64_t stepsBegunKey_ = 0;
-    int64_t itemsBegunKey_ = 0;
-    int64_t stepsBegunKeyShare_ = 0;
-    int64_t itemsBegunKeyShare_ = 0;
+    int64_t stepsBegunKey_ =
+        0, itemsBegunKey_ = 0, stepsBegunKeyShare_ = 0, itemsBegunKeyShare_ = 0;
     struct CubeStepKey {
         int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows, slot;
-    };
-    CubeStepKey cubeStepsKey_[kRing];
+    } cubeStepsKey_[kRing];
     struct CubeStepKeyShare {
         int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows, slot;
-    };
-    CubeStepKeyShare cubeStepsKeyShare_[kRing];
+    } cubeStepsKeyShare_[kRing];
     struct VectorStepKey {
         int64_t tile, rows, tiles, slot, rowBegin, steps, firstHead, itemSlot, split, batch;
-    };
-    VectorStepKey vectorStepsKey_[kRing];
+    } vectorStepsKey_[kRing];
     struct VectorStepKeyShare {
         int64_t tile, rows, tiles, slot, rowBegin, steps, itemSlot, heads, firstHead, memberPlace,
             split;
-    };
-    VectorStepKeyShare vectorStepsKeyShare_[kRing];
+    } vectorStepsKeyShare_[kRing];
 
     // Arrays that this core has collected
     int64_t memberRows_[kRing * 256];  // batch rows of the task, by member

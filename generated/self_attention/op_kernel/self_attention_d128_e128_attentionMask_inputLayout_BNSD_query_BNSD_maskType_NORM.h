@@ -170,8 +170,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            Item &work = items_[(itemsBegun_ + 1) % kRing];
-            work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQuery(work, rowFractals);
@@ -231,8 +230,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            Item &work = items_[(itemsBegun_ + 1) % kRing];
-            work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -901,16 +899,13 @@ private:
     uint32_t resultSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0;
 
     // The steps and items that have begun; the scalars of the last steps, and their items
-    int64_t stepsBegun_ = 0;
-    int64_t itemsBegun_ = 0;
+    int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
         int64_t tile, slot, rowFractals, itemSlot;
-    };
-    CubeStep cubeSteps_[kRing];
+    } cubeSteps_[kRing];
     struct VectorStep {
         int64_t tile, rows, slot, rowBegin, itemSlot;
-    };
-    VectorStep vectorSteps_[kRing];
+    } vectorSteps_[kRing];
     Item items_[kRing];
 
     // Global memory

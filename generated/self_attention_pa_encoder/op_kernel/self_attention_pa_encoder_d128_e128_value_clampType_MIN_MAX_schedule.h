@@ -10,8 +10,7 @@ namespace self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX {
 
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
-// fp32 lanes of a 32-byte block; a partial maximum or sum fills one
-constexpr int64_t kBlockLanes = 8;
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
@@ -50,9 +49,8 @@ static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX. Two operands of one
-// instruction begin in different halves of a row of banks.
-constexpr uint32_t kHalfBankRow = 256;
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
@@ -65,15 +63,12 @@ constexpr uint32_t
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    // 2 slots: row maxima of a partial, one block a row
-    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,
-    // 2 slots: row sums of a partial, one block a row
-    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,
+    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
     kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
     kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
-    // exp(old max - new max) of the merged rows
-    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,
+    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight

@@ -153,8 +153,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            Item &work = items_[(itemsBegun_ + 1) % kRing];
-            work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 tiling_.seqLenIs2Batch ? KeysBefore(work.batch) : work.firstToken;
@@ -213,8 +212,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            Item &work = items_[(itemsBegun_ + 1) % kRing];
-            work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -846,16 +844,13 @@ private:
     int64_t keysBeforeEnd_ = 0, keysBeforeSum_ = 0;
 
     // The steps and items that have begun; the scalars of the last steps, and their items
-    int64_t stepsBegun_ = 0;
-    int64_t itemsBegun_ = 0;
+    int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
         int64_t tile, keyStart, slot, rowFractals, itemSlot;
-    };
-    CubeStep cubeSteps_[kRing];
+    } cubeSteps_[kRing];
     struct VectorStep {
         int64_t tile, rows, slot, rowBegin, itemSlot;
-    };
-    VectorStep vectorSteps_[kRing];
+    } vectorSteps_[kRing];
     Item items_[kRing];
 
     // Global memory

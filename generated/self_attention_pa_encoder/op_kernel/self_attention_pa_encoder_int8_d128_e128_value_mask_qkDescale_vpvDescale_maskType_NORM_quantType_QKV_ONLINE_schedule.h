@@ -11,8 +11,7 @@ namespace self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDesca
 
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
-// fp32 lanes of a 32-byte block; a partial maximum or sum fills one
-constexpr int64_t kBlockLanes = 8;
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kInt8Depth = 32;  // columns of a cube fractal of int8
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
@@ -51,9 +50,8 @@ static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX. Two operands of one
-// instruction begin in different halves of a row of banks.
-constexpr uint32_t kHalfBankRow = 256;
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
@@ -73,15 +71,12 @@ constexpr uint32_t
     kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
     kProbSlot = kRowsPerStep * kTileKeys,  // probabilities, as the cube multiplies them
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    // 2 slots: row maxima of a partial, one block a row
-    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,
-    // 2 slots: row sums of a partial, one block a row
-    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,
+    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
     // 2 slots: row maximum of one partial, then exp(it - new max)
     kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
     kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
-    // exp(old max - new max) of the merged rows
-    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,
+    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
     kMaskWideSlot = kRowsPerStep * kTileKeys * 4,  // mask of the rows, in fp32
     kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
     kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
