@@ -92,7 +92,7 @@ def first_draft(
 
 _UNITS = (
     Constant(REPEAT_LANES, "fp32 lanes of one vector repeat"),
-    Constant(BLOCK_LANES, "fp32 lanes of a 32-byte block; a partial maximum or sum fills one"),
+    Constant(BLOCK_LANES, "fp32 lanes of a 32-byte block"),
     Constant(FRACTAL_SIZE, "rows and columns of a cube fractal"),
 )
 _EXTREMES = (

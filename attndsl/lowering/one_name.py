@@ -13,7 +13,7 @@ from typing import Any
 
 from attndsl.base.facts import kept
 from attndsl.expr import Const, Expr, Named, Scope, Symbol
-from attndsl.lowering.emit.loop_scalars import TASK_ROWS
+from attndsl.lowering.emit.loop_scalars import ITEM_MEANINGS, TASK_ROWS
 from attndsl.tile.buffers import GlobalRegion, Region
 from attndsl.tile.comparison import compared_fields
 from attndsl.tile.scalars import binds, defined, extents_of, free
@@ -60,12 +60,16 @@ def _differ(found: Iterable[Statement], before: Iterable[Statement]) -> bool:
 
 
 def _same(let: Let, known: Sequence[Let]) -> Expr | None:
-    """What a scalar is besides its own name; rows stay rows where a task has a row a head."""
+    """What a scalar is besides its own name.
+
+    Rows of a task stay rows where each head has one, and what kernels explain stays where it is a size.
+    """
     value = let.value
     if isinstance(value, Const) and not isinstance(value, Named):
         return value if type(value.value) is int and value.value == 0 else None
     if isinstance(value, Symbol):
-        return None if value.scope is Scope.MEMBER or let.symbol.same(TASK_ROWS) else value
+        explained = let.symbol.name in ITEM_MEANINGS and value.scope is Scope.TILING
+        return None if explained or value.scope is Scope.MEMBER or let.symbol.same(TASK_ROWS) else value
     if any(isinstance(node, Symbol) and node.scope is Scope.MEMBER for node in value.nodes()):
         return None
     return next((each.symbol for each in known if each.value.same(value)), None)

@@ -231,4 +231,4 @@ def test_a_write_of_an_earlier_step_is_told_with_the_scalars_of_its_own_item(cal
     write = last_write(launch, tensor, 0, 0)
     assert (write.scalars["batch"], write.scalars["item"]) == (0, 0)
     assert write.scalars.get("kvHead", 0) == 0
-    assert not {"work", "task"} & write.scalars.keys()  # of the step that ran, and not kept
+    assert not {"takenItem", "task"} & write.scalars.keys()  # of the step that ran, and not kept

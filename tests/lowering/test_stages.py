@@ -71,9 +71,9 @@ def modifiers(c: Context) -> Modifiers:
 
 def folded(op: str) -> str:
     """The last of the reductions by eights, to one number a row."""
-    groups = "ceil_div(chunk, 8)"
+    groups = "ceil_div(chunk, blockLanes)"
     rows = f"rowBlocks[{groups} x repeatLanes pitch repeatLanes]"
-    return f"V     tileStat[{groups} x 8 pitch 8] = BlockReduce{op}({rows})"
+    return f"V     tileStat[{groups} x blockLanes pitch blockLanes] = BlockReduce{op}({rows})"
 
 
 def softmax(c: Context) -> list[str]:
@@ -133,14 +133,14 @@ def test_the_rescaling_of_a_tile_is_kept_for_its_slot_of_the_ring() -> None:
     c = context(attention())
     kept = "rescale[slot * rowsPerVector + r0 + chunk]"
     assert f"V     {kept} = Exp({kept})" in softmax(c)
-    spread = "V     rowBlocks[copy + rowsPerStep // 8 x repeatLanes pitch 128] = "
+    spread = "V     rowBlocks[copy + rowsPerStep // blockLanes x repeatLanes pitch 128] = "
     assert f"{spread}Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])" in lines(update_tile(c))
 
 
 def test_a_row_statistic_is_read_from_the_bank_groups_that_its_lanes_leave_free() -> None:
     """Columns begin at groups 0 and 8 of 16 in turn; eight rows' blocks lie in the other eight groups."""
-    eight = "groupRows x 8 pitch 8"
-    beside = f"rowBlocks[r8 * 16 + repeatLanes - c0 % (2 * repeatLanes) + {eight}]"
+    eight = "groupRows x blockLanes pitch blockLanes"
+    beside = f"rowBlocks[r8 * (2 * blockLanes) + repeatLanes - c0 % (2 * repeatLanes) + {eight}]"
     column = "score[c0 + r8 * tileKeys + groupRows x repeatLanes pitch tileKeys]"
     assert f"V     {column} = Sub({column}, {beside})" in softmax(context(attention()))
     c = context(attention(), rows=8)  # one group: no loop over several
@@ -169,7 +169,7 @@ def test_lanes_of_a_short_tile_without_results_are_filled_before_they_are_reduce
         at = [number for number, line in enumerate(found) if line.startswith("V     lanes[chunk *")]
         return [found[number - 1] for number in at]
 
-    assert fills(512) == ["if foldedLanes * 8 > keys:"] * 2
+    assert fills(512) == ["if foldedLanes * blockLanes > keys:"] * 2
     assert not any(line.startswith("if ") for line in fills(256))  # 32 lanes of a row never have results
 
 
@@ -216,7 +216,7 @@ def test_a_continuous_loop_has_the_first_and_the_last_stages_of_an_item() -> Non
         (stage.name, lag, str(when))
         for stage, lag, when in zip(loop.stages, loop.lags, loop.when, strict=True)
     ]
-    keyed = "tile < tiles and item < items"
+    keyed = "tile < tiles"
     assert found == [
         ("StartRows", 0, "tile == 0"),
         ("ScoreTile", 0, keyed),
@@ -271,13 +271,13 @@ def test_queries_absorb_the_scale_of_keys_and_scores_their_offset() -> None:
     c = context(attention(keys=quantized("key", offset=True)))
     stages = {stage.name: lines(stage) for stage in tiles_of(c).stages}
     assert "if tile == 0:" in stages["WidenKeys"]  # once an item
-    assert "# folded = query * scale / factor" in stages["WidenKeys"]
-    assert "# shift = factor * sum(folded * offset)" in stages["WidenKeys"]
-    assert any("<- foldedQuery[" in line for line in stages["ScoreTile"])
+    assert "# absorbed = query * scale / factor" in stages["WidenKeys"]
+    assert "# shift = factor * sum(absorbed * offset)" in stages["WidenKeys"]
+    assert any("<- absorbedQuery[" in line for line in stages["ScoreTile"])
     notes = [line for line in stages["SoftmaxTile"] if line.startswith("# score = score")]
     assert notes == ["# score = score * queryFactor", "# score = score + queryShift"]
     plain = seq()
-    assert with_query(c, plain) is plain  # folded queries come with each tile
+    assert with_query(c, plain) is plain  # absorbed queries come with each tile
     assert with_query(context(attention()), plain) is not plain
 
 
@@ -299,7 +299,7 @@ def test_state_of_quantized_rows_is_that_of_an_item_in_flight() -> None:
     assert [buffer.elements for buffer in row_factors(c)] == [rows] * 2
     assert [buffer.elements for buffer in row_factors(ahead)] == [3 * rows] * 2
     (score,) = (stage for stage in tiles_of(ahead).stages if stage.name == "ScoreTile")
-    (load,) = (line for line in lines(score) if "<- foldedQuery[" in line)
+    (load,) = (line for line in lines(score) if "<- absorbedQuery[" in line)
     assert "itemSlot * rowsPerTask" in load
 
 
@@ -338,8 +338,8 @@ def test_given_steps_are_read_row_by_row_and_zero_counts_as_one() -> None:
     found = softmax(c)
     assert not [line for line in found if line.startswith("# step = ")]
     given = "steps[batch * stepsStrideB + head * stepsStrideN]"
-    place = "row // 8 * 128 + row % 8 * 8 + copy"
-    assert f"V     rowBlocks[{place} + 8] = Duplicate(1.0 if {given} == 0 else {given})" in found
+    place = "row // 8 * 128 + row % 8 * blockLanes + copy"
+    assert f"V     rowBlocks[{place} + blockLanes] = Duplicate(1.0 if {given} == 0 else {given})" in found
 
 
 def test_an_unsplit_item_normalizes_its_rows_a_split_one_leaves_partials() -> None:
@@ -363,13 +363,13 @@ def test_partials_are_merged_under_their_common_maximum() -> None:
     assert found[0] == "if splits > 1:" and "for part in 0..splits:" in found
     part = found[found.index("for part in 0..splits:") :]
     steps = [
-        "V     newMaxBlocks[chunk * 8] = Max(mergedMax[chunk * 8], partMax[chunk * 8])",
-        "V     mergedRescale[chunk * 8] = Exp(mergedRescale[chunk * 8])",
-        "V     partMax[chunk * 8] = Exp(partMax[chunk * 8])",
-        "V     mergedSum[chunk * 8] = Mul(mergedSum[chunk * 8], mergedRescale[chunk * 8])",
-        "V     partSum[chunk * 8] = Mul(partSum[chunk * 8], partMax[chunk * 8])",
-        "V     mergedSum[chunk * 8] = Add(mergedSum[chunk * 8], partSum[chunk * 8])",
-        "V     mergedSum[chunk * 8] = Maxs(mergedSum[chunk * 8], smallest)",
+        "V     newMaxBlocks[statisticLanes] = Max(mergedMax[statisticLanes], partMax[statisticLanes])",
+        "V     mergedRescale[statisticLanes] = Exp(mergedRescale[statisticLanes])",
+        "V     partMax[statisticLanes] = Exp(partMax[statisticLanes])",
+        "V     mergedSum[statisticLanes] = Mul(mergedSum[statisticLanes], mergedRescale[statisticLanes])",
+        "V     partSum[statisticLanes] = Mul(partSum[statisticLanes], partMax[statisticLanes])",
+        "V     mergedSum[statisticLanes] = Add(mergedSum[statisticLanes], partSum[statisticLanes])",
+        "V     mergedSum[statisticLanes] = Maxs(mergedSum[statisticLanes], smallest)",
     ]
     order = [part.index(step) for step in steps]
     assert order == sorted(order)

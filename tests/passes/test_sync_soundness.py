@@ -126,12 +126,12 @@ def test_partials_are_stored_before_their_place_is_written_again():
     tree = compiled().program.cores[Core.AIV]
     write = next(item for item in tree.walk() if isinstance(item, Stage) and item.name == "WriteRows")
     free = [
-        item for item in write.walk() if isinstance(item, SetEvent) and item.name.startswith("leavingMaxFree")
+        item for item in write.walk() if isinstance(item, SetEvent) and item.name.startswith("maxOutFree")
     ]
     assert {type(item) for item in free} == {SetEvent, WaitEvent}
     bare = rewrite(tree, lambda item: None if item in free else item)
     assert bare is not None
-    assert {found.buffer.name for found in find_conflicts(as_seq(bare))} >= {"leavingOut"}
+    assert {found.buffer.name for found in find_conflicts(as_seq(bare))} >= {"rowsOut"}
 
 
 # Flags are binary.
@@ -171,7 +171,7 @@ def test_a_lifetime_without_the_raising_pipe_asks_it_first():
     ("core", "name", "buffers"),
     [
         (Core.AIV, "scoreReadyMTE2V", ("score", "pseShiftRows")),
-        (Core.AIV, "leavingMaxFreeMTE3V", ("leavingMax", "leavingSum", "leavingOut")),
+        (Core.AIV, "maxOutFreeMTE3V", ("maxOut", "sumOut", "rowsOut")),
         (Core.AIC, "rightL0ReadyMTE1M", ("rightL0",)),
     ],
 )

@@ -294,8 +294,7 @@ class Writer:
         keeps = [item for item in loop.body.walk() if isinstance(item, KeepScalars)]
         if any(kept_scalars(keep, decoding)[0] for keep in keeps):
             runs, depth = (self._spelling.expr(each) for each in (keeps[0].steps.runs, keeps[0].steps.depth))
-            yield f"{STRUCT} &{DECODED} = {KEPT_ITEMS}[({runs} + 1) % {depth}];"
-            yield f"{DECODED} = {call};"
+            yield f"const {STRUCT} &{DECODED} = {KEPT_ITEMS}[({runs} + 1) % {depth}] = {call};"
         else:
             yield f"const {STRUCT} {DECODED} = {call};"
         writer = self._spelled(self._spelling.with_scalars(decoding.spelled(DECODED)))

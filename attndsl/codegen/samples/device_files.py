@@ -28,6 +28,11 @@ def text_path(text: SharedText) -> str:
     return _path(text.name)
 
 
+def schedule_path(compiled: Compiled) -> str:
+    """The schedule header of the text that is named after a specialization, in the project."""
+    return f"op_kernel/{schedule_file(text_name(compiled))}"
+
+
 def _path(name: str) -> str:
     return f"op_kernel/{name}.h"
 

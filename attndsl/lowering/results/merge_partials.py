@@ -210,7 +210,7 @@ def _blocks(context: Context) -> _Blocks:
         part_max=made("partMax", "row maximum of one partial, then exp(it - new max)", s.result_slots),
         part_sum=made("partSum", "row sum of one partial", s.result_slots),
         new_max=made("newMaxBlocks", "maximum including the partial"),
-        rescale=made("mergedRescale", "exp(old max - new max) of the merged rows"),
+        rescale=made("mergedRescale", "exp(old max - new max) of merged rows"),
     )
 
 

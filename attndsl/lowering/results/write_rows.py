@@ -85,7 +85,7 @@ def _partial(context: Context) -> list[Statement]:
     b, padded_size, s = vector_buffers(context), context.padded_value_size, context.schedule
     lanes, size = STATISTIC_LANES, context.rows_per_step * STATISTIC_LANES
     max_out, sum_out = (
-        context.in_ub(name, "float32", size, f"{meaning}, one block a row", s.result_slots)
+        context.in_ub(name, "float32", size, meaning, s.result_slots)
         for name, meaning in (
             ("maxOut", "row maxima of a partial"),
             ("sumOut", "row sums of a partial"),
