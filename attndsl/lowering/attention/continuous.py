@@ -169,14 +169,9 @@ def _drains(context: Context) -> Expr:
     return item >= context.items
 
 
-def has_no_keys(context: Context) -> Expr | None:
-    """Whether the task of a turn has no keys to look at, whatever its lengths say: it has no rows, or the
-    turn is the last one, which drains the pipeline. None if every turn has rows."""
-    drained = _drains(context) if context.continuous else None
-    if not context.rows.may_be_empty():
-        return drained
-    empty = TASK_ROWS == 0
-    return empty if drained is None else empty | drained
+def without_keys_of_last_turn(context: Context, begin: Expr | int, end: Expr) -> Expr:
+    """Where the keys of a turn's task end: the last turn of a continuous pipeline has none."""
+    return select(_drains(context), begin, end) if context.continuous else end
 
 
 def ring_slot(context: Context) -> list[Statement]:

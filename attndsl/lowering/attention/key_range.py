@@ -6,11 +6,11 @@ from functools import reduce
 
 from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.attention.continuous import (
-    has_no_keys,
     item_steps,
     ring_slot,
     takes_tiles_again,
     tile_of_step,
+    without_keys_of_last_turn,
 )
 from attndsl.lowering.attention.seen_tiles import (
     candidates,
@@ -63,9 +63,10 @@ def key_range(context: Context) -> list[Statement]:
         end = end if seen is None else maximum(end, KEY_BEGIN)
         count = ceil_div(KEY_END - KEY_BEGIN, context.tile_keys)
         end = end.mapped(lambda node: KEY_BEGIN if node.same(begin) else None)
+    end = without_keys_of_last_turn(context, KEY_BEGIN if begins_late(context) else 0, end)
     bounds.append(Let(symbol=KEY_END, value=end, where=where))
-    if (nothing := has_no_keys(context)) is not None:
-        count = select(nothing, 0, count)
+    if context.rows.may_be_empty():
+        count = select(TASK_ROWS == 0, 0, count)
     tiles: list[Statement] = [Let(symbol=TILES, value=minimum(share, total - FIRST_TILE))]
     if numbers_tiles(context):
         lists, count = candidates(context, count)
