@@ -270,26 +270,27 @@ private:
                 - actualSeqLengthsGm_.GetValue(
                     MinOf(found.batch, tiling_.actualSeqLengthsCount - 1));
         found.keyEnd =
-            found.keyBegin
-                + ((found.keyBegin < 0
-                    || found.keyBegin
-                        + (tiling_.actualSeqLengthsCount == 0
+            item >= tiling_.items
+                ? found.keyBegin
+                : found.keyBegin
+                    + ((found.keyBegin < 0
+                        || found.keyBegin
+                            + (tiling_.actualSeqLengthsCount == 0
+                                ? tiling_.keyCapacity
+                                : MinOf(
+                                    actualSeqLengthsGm_.GetValue(
+                                        MinOf(found.batch, tiling_.actualSeqLengthsCount
+                                    - 1)),
+                                    tiling_.keyCapacity)) > tiling_.keyCapacity)
+                        ? 0
+                        : (tiling_.actualSeqLengthsCount == 0
                             ? tiling_.keyCapacity
                             : MinOf(
                                 actualSeqLengthsGm_.GetValue(
                                     MinOf(found.batch, tiling_.actualSeqLengthsCount
                                 - 1)),
-                                tiling_.keyCapacity)) > tiling_.keyCapacity)
-                    ? 0
-                    : (tiling_.actualSeqLengthsCount == 0
-                        ? tiling_.keyCapacity
-                        : MinOf(
-                            actualSeqLengthsGm_.GetValue(
-                                MinOf(found.batch, tiling_.actualSeqLengthsCount
-                            - 1)),
-                            tiling_.keyCapacity)));
-        const int64_t tileTotal =
-            item >= tiling_.items ? 0 : CeilDiv(found.keyEnd - found.keyBegin, kTileKeys);
+                                tiling_.keyCapacity)));
+        const int64_t tileTotal = CeilDiv(found.keyEnd - found.keyBegin, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);

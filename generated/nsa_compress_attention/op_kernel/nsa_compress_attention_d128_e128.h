@@ -318,11 +318,12 @@ private:
         found.taskRows = found.heads * found.queries;
         found.firstToken = found.batch == 0 ? 0 : actualSeqQlenGm_.GetValue(found.batch - 1);
         found.keyEnd =
-            MinOf(actualCmpSeqKvlenGm_.GetValue(found.batch)
-                - (found.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(found.batch - 1)),
-                tiling_.keyCapacity);
-        const int64_t tileTotal =
-            (found.taskRows == 0 || item >= tiling_.items) ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+            item >= tiling_.items
+                ? 0
+                : MinOf(actualCmpSeqKvlenGm_.GetValue(found.batch)
+                    - (found.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(found.batch - 1)),
+                    tiling_.keyCapacity);
+        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);

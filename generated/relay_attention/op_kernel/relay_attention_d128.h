@@ -194,12 +194,15 @@ private:
             const int64_t heads =
                 MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
             const int64_t rowFractals = CeilDiv(heads, kFractal);
-            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                MinOf(kvSeqLenGm_.GetValue(batch)
-                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
-                    tiling_.keyCapacityKey);
-            const int64_t tileTotal = item >= tiling_.itemsKey ? 0 : CeilDiv(keyEnd, kTileKeys);
+                item >= tiling_.itemsKey
+                    ? 0
+                    : MinOf(kvSeqLenGm_.GetValue(batch)
+                        - (kvShareMapGm_.GetValue(batch) >= 0
+                            ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch))
+                            : 0),
+                        tiling_.keyCapacityKey);
+            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -255,14 +258,16 @@ private:
             const int64_t taskRows = heads * members;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t batch = members > 0 ? memberRows_[memberPlace] : 0;
-            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvShareMapOfBatch < 0
+                item >= tiling_.itemsKeyShare
                     ? 0
-                    : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
-                        tiling_.keyCapacityKeyShare);
-            const int64_t tileTotal =
-                (taskRows == 0 || item >= tiling_.itemsKeyShare) ? 0 : CeilDiv(keyEnd, kTileKeys);
+                    : (kvShareMapGm_.GetValue(batch) < 0
+                        ? 0
+                        : MinOf(kvShareMapGm_.GetValue(batch) >= 0
+                            ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch))
+                            : 0,
+                            tiling_.keyCapacityKeyShare));
+            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -332,12 +337,15 @@ private:
             const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
             const int64_t heads =
                 MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                MinOf(kvSeqLenGm_.GetValue(batch)
-                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
-                    tiling_.keyCapacityKey);
-            const int64_t tileTotal = item >= tiling_.itemsKey ? 0 : CeilDiv(keyEnd, kTileKeys);
+                item >= tiling_.itemsKey
+                    ? 0
+                    : MinOf(kvSeqLenGm_.GetValue(batch)
+                        - (kvShareMapGm_.GetValue(batch) >= 0
+                            ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch))
+                            : 0),
+                        tiling_.keyCapacityKey);
+            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -402,14 +410,16 @@ private:
             const int64_t members = MinOf(found, tiling_.membersPerTask);
             const int64_t taskRows = heads * members;
             const int64_t batch = members > 0 ? memberRows_[memberPlace] : 0;
-            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvShareMapOfBatch < 0
+                item >= tiling_.itemsKeyShare
                     ? 0
-                    : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
-                        tiling_.keyCapacityKeyShare);
-            const int64_t tileTotal =
-                (taskRows == 0 || item >= tiling_.itemsKeyShare) ? 0 : CeilDiv(keyEnd, kTileKeys);
+                    : (kvShareMapGm_.GetValue(batch) < 0
+                        ? 0
+                        : MinOf(kvShareMapGm_.GetValue(batch) >= 0
+                            ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch))
+                            : 0,
+                            tiling_.keyCapacityKeyShare));
+            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);

@@ -309,9 +309,11 @@ private:
         const int64_t queryLength = MinOf(seqLenGm_.GetValue(found.batch), tiling_.qRows);
         found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
-        found.keyEnd = MinOf(tokenOffsetGm_.GetValue(found.batch), tiling_.keyCapacity);
-        const int64_t tileTotal =
-            (found.taskRows == 0 || item >= tiling_.items) ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+        found.keyEnd =
+            item >= tiling_.items
+                ? 0
+                : MinOf(tokenOffsetGm_.GetValue(found.batch), tiling_.keyCapacity);
+        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);

@@ -266,7 +266,6 @@ private:
         int64_t queries;  // query positions of the task
         int64_t taskRows;  // query rows of the task
         int64_t firstToken;  // first query of the batch row among the tokens of all
-        int64_t kvSeqLenOfBatch;  // kvSeqLen[batch]
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
@@ -316,14 +315,14 @@ private:
         found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
-        found.kvSeqLenOfBatch = kvSeqLenGm_.GetValue(found.batch);
         found.keyEnd =
-            MinOf(MinOf(found.kvSeqLenOfBatch, tiling_.keyCapacity),
-                MaxOf(0,
-                    found.kvSeqLenOfBatch - found.seqLenOfBatch + found.firstQuery
-                        + found.queries - 1 + 1));
-        const int64_t tileTotal =
-            (found.taskRows == 0 || item >= tiling_.items) ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+            item >= tiling_.items
+                ? 0
+                : MinOf(MinOf(kvSeqLenGm_.GetValue(found.batch), tiling_.keyCapacity),
+                    MaxOf(0,
+                        kvSeqLenGm_.GetValue(found.batch) - found.seqLenOfBatch
+                            + found.firstQuery + found.queries - 1 + 1));
+        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
@@ -404,8 +403,9 @@ private:
                     const int64_t bandFractals = CeilDiv(bandRows, kFractal);
                     const int64_t bandKeys =
                         MinOf(keys,
-                            RoundUp(MaxOf(1, MaxOf(0, work.kvSeqLenOfBatch - work.seqLenOfBatch
-                                + work.firstQuery + (band + bandRows - 1) / work.heads + 1)
+                            RoundUp(MaxOf(1, MaxOf(0, kvSeqLenGm_.GetValue(work.batch)
+                                - work.seqLenOfBatch + work.firstQuery
+                                + (band + bandRows - 1) / work.heads + 1)
                                 - firstKey),
                                 kRepeatLanes));
                     if (n0 < bandKeys) {
@@ -471,8 +471,9 @@ private:
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
             const int64_t bandKeys =
                 MinOf(keys,
-                    RoundUp(MaxOf(1, MaxOf(0, work.kvSeqLenOfBatch - work.seqLenOfBatch
-                        + work.firstQuery + (band + bandRows - 1) / work.heads + 1)
+                    RoundUp(MaxOf(1, MaxOf(0, kvSeqLenGm_.GetValue(work.batch)
+                        - work.seqLenOfBatch + work.firstQuery + (band + bandRows - 1) / work.heads
+                        + 1)
                         - firstKey),
                         kRepeatLanes));
             auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -542,10 +543,10 @@ private:
         int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t kvSeqLenOfBatch = kvSeqLenGm_.GetValue(work.batch);
         const int64_t keys =
             MinOf(MinOf(kTileKeys, work.keyEnd - firstKey),
-                RoundUp(MaxOf(1, MaxOf(0, work.kvSeqLenOfBatch - work.seqLenOfBatch
-                    + work.firstQuery
+                RoundUp(MaxOf(1, MaxOf(0, kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
                     + MaxOf(rowBegin / kRowsPerBand * kRowsPerBand,
                         MinOf(work.taskRows, RoundUp(rowBegin + rows, kRowsPerBand))
                             - 1) / work.heads
@@ -567,7 +568,7 @@ private:
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
             // score = -inf where the query does not see the key  (self_attention.py:183)
-            if (work.kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
+            if (kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
                 + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
@@ -576,7 +577,7 @@ private:
                         const int64_t fillBegin =
                             MinOf(keys,
                                 MaxOf(0,
-                                    work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
+                                    kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
                                         - firstKey));
                         const int64_t fillEnd = keys;
                         int64_t fillLane = fillBegin;
