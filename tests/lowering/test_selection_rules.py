@@ -154,9 +154,10 @@ def test_the_only_tile_of_an_item_takes_the_blocks_that_begin_in_it() -> None:
 def test_probabilities_are_products_with_the_inverse_of_the_sum() -> None:
     found = lines(seq(*head_sums.add_heads(selecting(4, 2))))
     inverse = found.index(
-        "V     rowBlocks[rowsPerStep * 16] = Div(lanes[rowsPerStep * 16], rowBlocks[rowsPerStep * 16])"
+        "V     rowBlocks[rowsPerStep * (2 * blockLanes)] = "
+        "Div(lanes[rowsPerStep * (2 * blockLanes)], rowBlocks[rowsPerStep * (2 * blockLanes)])"
     )
-    assert "V     lanes[rowsPerStep * 16] = Duplicate(1)" in found[:inverse]
+    assert "V     lanes[rowsPerStep * (2 * blockLanes)] = Duplicate(1)" in found[:inverse]
     assert found[-2:] == [
         "for row in 0..chunk by addedRows:",
         "V     window[(r0 + row) // heads * windowRow + windowLead + keys] = "
@@ -232,7 +233,8 @@ def test_nan_is_below_every_number_before_blocks_are_forced() -> None:
     c = selecting(4, 2, forced=tensor("mask", ("Q", "J"), "bool"))
     nan, forced = lines(top_blocks.nan_lowest(c)), lines(top_blocks.forced_first(c))
     assert nan[1:] == [
-        "V     blockBits[max(blockScoreLanes // 8, 32)] bits = blockScore[blockScoreLanes] EQ blockScore[blockScoreLanes]",
+        "V     blockBits[max(blockScoreLanes // 8, 32)] bits = "
+        "blockScore[blockScoreLanes] EQ blockScore[blockScoreLanes]",
         "V     blockScore[blockScoreLanes] = Select(blockBits, blockScore[blockScoreLanes], lowest)",
     ]
     assert forced[2:] == [
