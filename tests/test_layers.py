@@ -53,7 +53,7 @@ LAYERS = (
 """The packages, and the modules beside them; each imports none of a layer before its own."""
 _LOWERING = (
     ("lower",),
-    ("phases", "work_partition", "hoist_scalar_loads", "preconditions"),
+    ("phases", "work_partition", "hoist_scalar_loads", "one_name", "preconditions"),
     ("results",),
     ("selection",),
     ("attention",),

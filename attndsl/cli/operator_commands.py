@@ -52,7 +52,8 @@ def list_operators(as_json: bool) -> None:
             states = [states[backend] for states in row["features"].values()]
             others = ((states.count(name), told) for name, told in _TOLD.items())
             rest = "".join(f", {count} {told}" for count, told in others if count)
-            since = ", sources changed since" if backend in row["sources_changed"] else ""
+            changed = backend in row["sources_changed"] and "stale" not in states
+            since = ", sources changed since" if changed else ""
             click.echo(f"    {backend}: {states.count('checked')} of them checked{rest}{since}")
 
 

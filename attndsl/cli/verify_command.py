@@ -135,6 +135,8 @@ def verify(
     chosen = backends or (("emulator",) if coverage or project or cann else ("tile", "emulator"))
     _check_numbers(cases, only)
     stated = _stated(changes, only, record)
+    if record and only:
+        raise click.UsageError("--record keeps what all cases have checked; leave out --case")
     if record and device:
         raise click.UsageError("--record keeps what was checked for the targets of the specs, not --device")
     if (coverage or project or cann) and "emulator" not in chosen:
@@ -205,7 +207,7 @@ def verify(
             results.append((result, seen or face, smallest))
             if not status.shown and len(result.rows) > 0:
                 tell(_in_one_line(result))
-            if record and not only:
+            if record:
                 path = records.write(operator, result, made.values())
                 click.echo(f"recorded in {path}", err=True)
     if as_json:

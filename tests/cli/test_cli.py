@@ -370,12 +370,14 @@ op.output("out", attend.softmax(attend.scores(q, attend.rows(k))) @ attend.rows(
         ("verify", "N + D > 5000", "N + D < 10", "no legal case of impossible was found"),
     ],
 )
-def test_a_spec_whose_rules_exclude_each_other_is_wrong(command, first, second, said, tmp_path) -> None:
+def test_a_spec_whose_rules_exclude_each_other_is_wrong(
+    command: str, first: str, second: str, said: str, tmp_path: Path, attndsl: Command
+) -> None:
     (tmp_path / "mine.py").write_text(IMPOSSIBLE.format(first=first, second=second))
     done = attndsl(command, "mine.py", "--json", cwd=tmp_path)
     assert done.returncode == 2 and said in json.loads(done.stdout)["error"], done.stderr
 
 
-def test_a_spec_whose_rules_leave_a_size_is_shown(tmp_path) -> None:
+def test_a_spec_whose_rules_leave_a_size_is_shown(tmp_path: Path, attndsl: Command) -> None:
     (tmp_path / "mine.py").write_text(IMPOSSIBLE.format(first="N % 2 == 1", second="D > 16"))
     assert attndsl("show", "mine.py", "--stage", "contract", cwd=tmp_path).returncode == 0

@@ -412,7 +412,7 @@ def test_compilers_and_temporary_folders_end_with_a_command(tmp_path, number, co
         (("list",), {"sympy", "networkx", "rich", "jinja2", "attndsl.codegen"}),
         (
             ("show", "relay_attention", "--stage", "contract"),
-            {"sympy", "networkx", "rich", "jinja2", "attndsl.verify"},
+            {"sympy", "networkx", "rich", "jinja2", "attndsl.campaign"},
         ),
         (("doctor",), {"sympy", "networkx", "rich", "jinja2", "attndsl.spec", "attndsl.verify"}),
     ],

@@ -49,6 +49,7 @@ def ran(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[
         (("profile", NAME, "--cores", "2", "--cores", "3"), "--cores takes one value"),
         (("emulate", __file__, "--timeout", "1", "--timeout", "2"), "--timeout takes one value"),
         (("verify", NAME, "--record", "--device", "atlas-a3"), "--record"),
+        (("verify", NAME, "--record", "--case", "1"), "leave out --case"),
     ],
 )
 def test_what_is_given_twice_is_refused(

@@ -1,7 +1,6 @@
 """Functions of row statistics, as results and as operands of results: log-sum-exp, gates, merges."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,27 +9,16 @@ from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.errors import GraphError
-from attndsl.spec.operator.operator import Operator
 from tests.support.small_specs import DECODE_SCORES, decode_call, decode_spec, packed_call, packed_spec
 
+from .row_results import OUT, PACKED, check
+
 DECODE = "p = attend.softmax(s)\nout = p @ attend.rows(value)"
-PACKED = "p = attend.softmax(s)\nout = p @ attend.packed(value, keys)"
-OUT = 'op.output("out", out, like=query)'
 SINKS = 'sinks = op.input("sinks", "N", dtype="float32", axes="N")'
 
 
 def number(value: str, name: str = "number", layout: str = "B N 1") -> str:
     return f'op.output("{name}", {value}, like=query, layouts="{layout}", dtype="float32")'
-
-
-def check(op: Operator, backend: str, **arguments: Any) -> list[Any]:
-    """Each result against the reference in float64; the numbers found, as the backend gives them."""
-    want, found = op(**arguments, precision="float64"), op(**arguments, backend=backend)
-    want, found = (each if isinstance(each, tuple) else (each,) for each in (want, found))
-    for expected, actual in zip(want, found, strict=True):
-        tolerance = 4e-3 if actual.dtype == np.float16 else 2e-5
-        np.testing.assert_allclose(np.asarray(actual, np.float64), expected, rtol=tolerance, atol=tolerance)
-    return list(found)
 
 
 @pytest.mark.parametrize("backend", ["tile", "emulator"])

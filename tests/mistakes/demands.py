@@ -245,7 +245,7 @@ DEMANDS = (
         (("# more\n", 'op.schedule(tile_k="512")\n'),),
         (
             "mine.py:13: tile_k='512' must be an integer from 64 to 1984, a multiple of 64; the "
-            "nearest legal value is 64"
+            "nearest legal value is 512"
         ),
     ),
     Mistake(

@@ -8,8 +8,9 @@ import pytest
 
 from attndsl import ops
 from attndsl.graph.graph import Graph
+from attndsl.graph.scores_factor import scores_factor
 from attndsl.verify.cases.cases import spaces
-from attndsl.verify.space.argument_roles import Stored, roles_of, scale_parameter, scores_factor, stored
+from attndsl.verify.space.argument_roles import Stored, roles_of, scale_parameter, stored
 from attndsl.verify.space.space import CaseSpace
 
 SPACES: dict[str, CaseSpace] = {

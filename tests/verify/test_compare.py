@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from attndsl.verify.judge import compare as module
-from attndsl.verify.judge.compare import LEVELS, Errors, Ratios, compare, measure, ratios, tolerance
+from attndsl.verify.judge.compare import (
+    LEVELS,
+    THRESHOLD,
+    Errors,
+    Ratios,
+    compare,
+    measure,
+    ratios,
+    tolerance,
+)
 
 DTYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 L2, L1, L0 = LEVELS
@@ -347,3 +356,15 @@ def test_a_comparison_with_problems_is_not_ok(result):
     wrong = base.copy()
     wrong[0, 0] += 4
     assert judged(base, result, bound=2**-7).ok and not judged(wrong, result, bound=2**-7).ok
+
+
+@pytest.mark.parametrize(("off", "ok"), [(0.9, True), (8.0, False)])
+def test_where_the_benchmark_overflows_one_rounding_of_all_terms_is_allowed(off: float, ok: bool) -> None:
+    """Sums of weights that are no softmax: the benchmark's weights are infinite in float16."""
+    golden = np.full((4, 8), 40.0)
+    sizes = np.full((4, 8), 400.0)
+    step = off * THRESHOLD["float16"] * sizes * np.where(np.arange(8) % 2, 1, -1)
+    actual = (golden + step).astype(np.float16)
+    benchmark = np.full((4, 8), np.inf, np.float16)
+    found = compare(actual, golden, benchmark, bound=1.0, sizes=sizes)
+    assert found.ok == ok

@@ -82,7 +82,7 @@ def masked(hides):
     q = op.input("q", "1 S 16", dtype="float16", axes="B Q D")
     mask = op.input("mask", "S S", dtype=q, indexed=True)
     r, c = op.ahead("r c")
-    condition = Select(c > r, hides(mask[r * S + c]), mask[r * S + c] == 0)
+    condition = Select(c > r, hides(mask[r, c]), mask[r, c] == 0)
     op.require(condition, "causal", over={r: S, c: S}, argument="mask")
     return op
 

@@ -45,8 +45,10 @@ _PINNED = 5
 _PAIR_TRIES = 2
 _LOOKED_AT = 24
 """Cases of a mode with a feature in which it is looked for whether it matters: some never do."""
-_ASKED = 4
-"""Cases that are made in vain for one feature at most."""
+_ASKED = 24
+"""Calls that are tried in vain for one feature at most."""
+_WISHES = 3
+"""Calls that are tried for the feature that a case is asked for."""
 _DRAWN = 6
 """Calls that are drawn for a feature at a time, until what they compute depends on it."""
 _OVERDUE = 16
@@ -237,8 +239,6 @@ class _Member:
                     continue  # it has the feature that was asked for, in vain
                 self._covered |= _pairs(self.space.canonical(assignment))
                 self._unsettled.append((case, declared, known))
-                if score == _FIRST:
-                    self._asked[self._wish] += 1
                 key = kernel_key(self.space, assignment)
                 self._kernels[key] = self._kernels.get(key, 0) + 1
                 return case
@@ -264,8 +264,9 @@ class _Member:
         if self._wanted:
             yield from self._for_kernel(rng, turn, attempt)
             return
-        if turn >= _OVERDUE and (asked := self._overdue(rng, self._workload(turn, attempt))) is not None:
-            yield _FIRST, -1, asked
+        if turn >= _OVERDUE:
+            for position, asked in enumerate(self._overdue(rng, self._workload(turn, attempt))):
+                yield _FIRST, position - _WISHES, asked
         for position in range(CANDIDATES):
             pins = self._pins(rng, turn, attempt)
             if position == 0 and attempt < _KERNEL_PINNED and len(self._kernels) < allowance(turn):
@@ -314,8 +315,8 @@ class _Member:
             return {FILL: RAMP}
         return {FILL: PROBE} if probe else {}
 
-    def _overdue(self, rng: np.random.Generator, workload: str) -> Assignment | None:
-        """An assignment with a feature that matters in no case, of those that legal calls have. No allowance
+    def _overdue(self, rng: np.random.Generator, workload: str) -> list[Assignment]:
+        """Assignments with a feature that matters in no case, of those that legal calls have. No allowance
         of kernels is asked: a feature without a case would be one that nothing has checked."""
         self._settle()
         if self._missing is None:
@@ -334,10 +335,11 @@ class _Member:
             pins: dict[str, Any] = {**self._missing[name], **self._never}
             if workload:
                 pins[WORKLOAD] = workload
-            if (found := self._dependent(rng, name, pins)) is not None:
+            drawn = (self._dependent(rng, name, pins) for _ in range(_WISHES))
+            if found := [each for each in itertools.takewhile(lambda each: each is not None, drawn) if each]:
                 self._wish = name
                 return found
-        return None
+        return []
 
     def _dependent(
         self, rng: np.random.Generator, feature: str, pins: Mapping[str, Any]
@@ -354,7 +356,7 @@ class _Member:
                 legal = True
                 if may_matter(call, feature):
                     return assignment
-        self._asked[feature] += legal
+        self._asked[feature] += legal * _ASKED // 5
         return None
 
     def _pins(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:

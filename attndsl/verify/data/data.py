@@ -12,6 +12,7 @@ import numpy as np
 
 from attndsl.expr.argument_facts import dtype_of, given, layout_of, split_of
 from attndsl.graph.nodes import Cast, Selected
+from attndsl.graph.scores_factor import scores_factor
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES, TensorSpec
 from attndsl.spec.contract.layout import Array, Layout
@@ -21,7 +22,7 @@ from attndsl.verify.data import probes
 from attndsl.verify.data.attention import AttentionFiller
 from attndsl.verify.data.masks import MaskFiller, pattern
 from attndsl.verify.space import argument_roles
-from attndsl.verify.space.argument_roles import ArgumentRoles, scores_factor
+from attndsl.verify.space.argument_roles import ArgumentRoles
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, MASK, PROBE, TRUTH_FILLS, fill_of
 

@@ -15,12 +15,12 @@ import math
 import numpy as np
 
 from attndsl.graph.nodes import Node, Output, Scores, Softmax, WeightedSum
+from attndsl.graph.scores_factor import scores_factor
 from attndsl.reference.blocks import Block
 from attndsl.reference.scores import query_rows
 from attndsl.reference.state import Labelled, State
 from attndsl.spec.contract.layout import Array
 from attndsl.verify.judge.whole_rows import weighted_sum
-from attndsl.verify.space.argument_roles import scores_factor
 
 _UNIT, _DEVIATIONS = 2.0**-24, 8.0
 

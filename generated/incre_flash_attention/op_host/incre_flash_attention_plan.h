@@ -52,9 +52,8 @@ struct QuantOffset2Layout {
 };
 }  // namespace values
 
-constexpr int64_t kWorkWithoutEvenSplits = 10;  // the work of the busiest core, in tenths
-// tenths that splits may leave of it to be worth their merge
-constexpr int64_t kWorkWithEvenSplits = 9;
+// splits are worth their merge if they save one part in so many of the busiest core's work
+constexpr int64_t kWorthwhilePart = 10;
 constexpr int64_t kTilesOfEvenSplit = 2;  // score tiles of such a split, at least
 // lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
 constexpr int64_t kStatisticLanes = 8;
@@ -138,13 +137,13 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const int64_t thirdsOfCore = CeilDiv(tiling.tasks * 3, problem.cores);
     // whether 3 splits of each task even out the cores
     const bool thirdsAreEven =
-        thirdsOfCore * kWorkWithoutEvenSplits <= tasksOfCore * 3 * kWorkWithEvenSplits
+        thirdsOfCore * kWorthwhilePart <= tasksOfCore * 3 * (kWorthwhilePart - 1)
             && keyTiles >= kTilesOfEvenSplit * 3;
     // items of the busiest core if each task has 2 splits
     const int64_t halvesOfCore = CeilDiv(tiling.tasks * 2, problem.cores);
     // whether 2 splits of each task even out the cores
     const bool halvesAreEven =
-        halvesOfCore * kWorkWithoutEvenSplits <= tasksOfCore * 2 * kWorkWithEvenSplits
+        halvesOfCore * kWorthwhilePart <= tasksOfCore * 2 * (kWorthwhilePart - 1)
             && keyTiles >= kTilesOfEvenSplit * 2;
     tiling.splits =
         tiling.tasks > problem.cores ? (thirdsAreEven ? 3 : (halvesAreEven ? 2 : 1)) : splitsForAll;
@@ -237,7 +236,6 @@ inline void SetScalars(const Problem &problem, IncreFlashAttentionTiling &tiling
     tiling.keyCapacity = problem.S;
     tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
     tiling.blockSize = problem.block_size;
-    tiling.S = problem.S;
     tiling.keyIsBSH = problem.keyLayout == values::KeyLayout::kBsh;
     tiling.valueIsBSH = problem.valueLayout == values::ValueLayout::kBsh;
 }
@@ -271,8 +269,8 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
     tiling.keyRingPart =
         RoundUp(kernel.ring * kernel.tileKeys * kernel.paddedHeadSize * kBytesOfFloat16,
             kWorkspaceAlignment);
-    tiling.foldedQueryOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
-    tiling.foldedQueryPart =
+    tiling.absorbedQueryOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
+    tiling.absorbedQueryPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * kBytesOfFloat16,
             kWorkspaceAlignment);
     tiling.valueRingPart =
@@ -281,7 +279,7 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
     tiling.scoreRingOffset =
         problem.antiquantScaleGiven == 0
             ? tiling.partialOutOffset + partialOutBytes
-            : tiling.foldedQueryOffset + tiling.foldedQueryPart * tiling.blocks;
+            : tiling.absorbedQueryOffset + tiling.absorbedQueryPart * tiling.blocks;
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.valueRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     tiling.outRingOffset =

@@ -62,11 +62,11 @@ constexpr int32_t kScoreReady = 4;  // MTE2_V, score: one id a slot
 constexpr int32_t kPartialReady = 6;  // MTE2_V, partial
 constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
 constexpr int32_t kKeyRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kQueryFoldedFree = 0;  // MTE3_V, queryFolded
+constexpr int32_t kAbsorbedRowsFree = 0;  // MTE3_V, absorbedRows
 constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows: one id a slot
 constexpr int32_t kProbFree = 3;  // MTE3_V, prob
 constexpr int32_t kResultFree = 4;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 5;  // MTE3_V, leavingMax, leavingSum, leavingOut
+constexpr int32_t kMaxOutFree = 5;  // MTE3_V, maxOut, sumOut, rowsOut
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
@@ -76,11 +76,11 @@ constexpr int32_t kInt8RowsFree = 2;  // V_MTE2, int8Rows: one id a slot
 constexpr int32_t kScoreFree = 4;  // V_MTE2, score: one id a slot
 constexpr int32_t kPartialFree = 6;  // V_MTE2, partial
 constexpr int32_t kPartMaxFree = 7;  // V_MTE2, partMax, partSum
-constexpr int32_t kQueryFoldedReady = 0;  // V_MTE3, queryFolded
+constexpr int32_t kAbsorbedRowsReady = 0;  // V_MTE3, absorbedRows
 constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows: one id a slot
 constexpr int32_t kProbReady = 3;  // V_MTE3, prob
 constexpr int32_t kResultReady = 4;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum, leavingOut
+constexpr int32_t kMaxOutReady = 5;  // V_MTE3, maxOut, sumOut, rowsOut
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
 // the order of the stages a slot is read before it is written again.
@@ -114,8 +114,8 @@ public:
         Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
         Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(keyRingGm_, workspace + tiling_.keyRingOffset + blockIndex_ * tiling_.keyRingPart);
-        Bind(foldedQueryGm_,
-            workspace + tiling_.foldedQueryOffset + blockIndex_ * tiling_.foldedQueryPart);
+        Bind(absorbedQueryGm_,
+            workspace + tiling_.absorbedQueryOffset + blockIndex_ * tiling_.absorbedQueryPart);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
@@ -129,10 +129,10 @@ public:
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
             prob_ = View<half>(ub_, kProb);
-            leavingOut_ = View<float>(ub_, kLeavingOut);
+            rowsOut_ = View<float>(ub_, kRowsOut);
             queryRows_ = View<T>(ub_, kQueryRows);
             lanes_ = View<float>(ub_, kLanes);
-            queryFolded_ = View<half>(ub_, kQueryFolded);
+            absorbedRows_ = View<half>(ub_, kAbsorbedRows);
             result_ = View<T>(ub_, kResult);
             keyScale_ = View<float>(ub_, kKeyScale);
             keyOffset_ = View<float>(ub_, kKeyOffset);
@@ -149,8 +149,8 @@ public:
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
-            leavingMax_ = View<float>(ub_, kLeavingMax);
-            leavingSum_ = View<float>(ub_, kLeavingSum);
+            maxOut_ = View<float>(ub_, kMaxOut);
+            sumOut_ = View<float>(ub_, kSumOut);
             mergedMax_ = View<float>(ub_, kMergedMax);
             mergedSum_ = View<float>(ub_, kMergedSum);
             partMax_ = View<float>(ub_, kPartMax);
@@ -185,26 +185,26 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const Item work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                cubeSteps_[slot] = {work, tile, item, itemSlot, rowFractals, slot};
+                cubeSteps_[slot] = {tile, itemSlot, rowFractals, slot};
                 if (stepsBegun_ > kWidenLead) {
-                    const CubeStep &earlier =
-                        cubeSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
-                        ScoreTile(earlier.work, earlier.rowFractals, earlier.tile, earlier.slot,
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
+                        ScoreTile(earlierWork, earlier.rowFractals, earlier.tile, earlier.slot,
                             earlier.itemSlot);
                     }
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier =
-                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.work, earlier.rowFractals, earlier.tile, earlier.slot);
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
+                        WeightedTile(earlierWork, earlier.rowFractals, earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -224,7 +224,7 @@ private:
     {
         SetFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
         SetFlag<HardEvent::V_MTE2>(kQueryRowsFree);
-        SetFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
+        SetFlag<HardEvent::MTE3_V>(kAbsorbedRowsFree);
         SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
         SetFlag<HardEvent::MTE3_V>(kWideRowsFree + 1);
         SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
@@ -234,13 +234,13 @@ private:
         SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
-        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+        SetFlag<HardEvent::MTE3_V>(kMaxOutFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const Item work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t kvHead = work.task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t firstHead = kvHead * tiling_.group + work.headTile * tiling_.headsPerTask;
             const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
@@ -250,35 +250,35 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {work, tile, item, rows, firstHead, rowBegin, slot, itemSlot,
-                    kvHead};
+                vectorSteps_[slot] = {tile, rows, firstHead, rowBegin, slot, itemSlot, kvHead};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < work.tiles && item < tiling_.items) {
+                if (tile < work.tiles) {
                     WidenKeys(work, tile, slot, itemSlot, kvHead, firstHead, rowBegin, rows);
                 }
                 if (stepsBegun_ > kWidenLead) {
                     const VectorStep &earlier =
                         vectorSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
-                        SoftmaxTile(earlier.work.keyEnd, earlier.work.firstTile, earlier.tile,
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
+                        SoftmaxTile(earlierWork.keyEnd, earlierWork.firstTile, earlier.tile,
                             earlier.slot, earlier.itemSlot, earlier.rowBegin, earlier.rows);
-                        WidenValues(earlier.work, earlier.tile, earlier.slot, earlier.kvHead);
+                        WidenValues(earlierWork, earlier.tile, earlier.slot, earlier.kvHead);
                     }
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const VectorStep &earlier =
-                        vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const VectorStep &earlier = vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                    if (earlier.tile < earlierWork.tiles) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.work.steps - 1) {
+                    if (earlier.tile == earlierWork.steps - 1) {
                         ScaleSums(earlier.itemSlot, earlier.kvHead, earlier.rows);
-                        WriteRows(earlier.work.split, earlier.work.batch, earlier.itemSlot,
+                        WriteRows(earlierWork.split, earlierWork.batch, earlier.itemSlot,
                             earlier.firstHead, earlier.rowBegin, earlier.rows);
                     }
                 }
@@ -289,7 +289,7 @@ private:
         }
         WaitFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
         WaitFlag<HardEvent::V_MTE2>(kQueryRowsFree);
-        WaitFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
+        WaitFlag<HardEvent::MTE3_V>(kAbsorbedRowsFree);
         WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
         WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
@@ -299,7 +299,7 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
-        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+        WaitFlag<HardEvent::MTE3_V>(kMaxOutFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
     }
 
@@ -319,9 +319,9 @@ private:
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         Item found;
-        const int64_t work = MinOf(item, tiling_.items - 1);
-        found.split = work / tiling_.tasks;
-        found.task = work % tiling_.tasks;
+        const int64_t takenItem = MinOf(item, tiling_.items - 1);
+        found.split = takenItem / tiling_.tasks;
+        found.task = takenItem % tiling_.tasks;
         found.headTile = found.task % tiling_.headTiles;
         found.batch = found.task / (tiling_.headTiles * tiling_.kvHeads);
         const int64_t heads =
@@ -334,7 +334,7 @@ private:
                     actualSeqLengthsGm_.GetValue(MinOf(found.batch, tiling_.actualSeqLengthsCount
                     - 1)),
                     tiling_.keyCapacity);
-        const int64_t tileTotal = CeilDiv(found.keyEnd, kTileKeys);
+        const int64_t tileTotal = item >= tiling_.items ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
@@ -353,7 +353,7 @@ private:
         {
             auto queryL1 = View<half>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadNz(queryL1, foldedQueryGm_[itemSlot * tiling_.rowsPerTask * kPaddedHeadSize],
+            LoadNz(queryL1, absorbedQueryGm_[itemSlot * tiling_.rowsPerTask * kPaddedHeadSize],
                 work.taskRows, tiling_.headDim, kPaddedHeadSize, rowFractals * kFractal);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             {
@@ -552,19 +552,21 @@ private:
                 for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
                     PipeBarrier<PIPE_V>();
                     Max(lanes_, lanes_, channelRows_[c0], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, 16));
+                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / kBlockLanes,
+                            kRepeatLanes / kBlockLanes, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 Muls(channelRows_, channelRows_, float(-1.0f), chunk * 128);
                 for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
                     PipeBarrier<PIPE_V>();
                     Max(lanes_, lanes_, channelRows_[c0], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, 16));
+                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / kBlockLanes,
+                            kRepeatLanes / kBlockLanes, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 Muls(channelRows_, channelRows_, float(-1.0f), chunk * 128);
                 WholeReduceMax(queryFactor_[r0 + itemSlot * kRowsPerVector], lanes_, kRepeatLanes,
-                    chunk, 1, 1, kRepeatLanes / 8, ReduceOrder::ORDER_ONLY_VALUE);
+                    chunk, 1, 1, kRepeatLanes / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
                 // factor: a power of two, so that scaling the queries is exact
                 PipeBarrier<PIPE_V>();
                 ShiftRight(queryFactor_[r0 + itemSlot * kRowsPerVector].ReinterpretCast<uint32_t>(),
@@ -574,23 +576,23 @@ private:
                 ShiftLeft(queryFactor_[r0 + itemSlot * kRowsPerVector].ReinterpretCast<uint32_t>(),
                     queryFactor_[r0 + itemSlot * kRowsPerVector].ReinterpretCast<uint32_t>(),
                     uint32_t(23), chunk);
-                // folded = query * scale / factor
+                // absorbed = query * scale / factor
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(rowBlocks_, queryFactor_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(channelRows_, rowBlocks_, chunk, 128, 128);
-                WaitFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
+                WaitFlag<HardEvent::MTE3_V>(kAbsorbedRowsFree);
                 PipeBarrier<PIPE_V>();
-                Cast(queryFolded_, channelRows_, RoundMode::CAST_RINT, chunk * 128);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
-                StoreRows(foldedQueryGm_[(itemSlot * tiling_.rowsPerTask + rowBegin
+                Cast(absorbedRows_, channelRows_, RoundMode::CAST_RINT, chunk * 128);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kAbsorbedRowsReady);
+                StoreRows(absorbedQueryGm_[(itemSlot * tiling_.rowsPerTask + rowBegin
                     + r0) * kPaddedHeadSize],
-                    queryFolded_, chunk, tiling_.headDim, kPaddedHeadSize, 128);
-                SetFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
-                // shift = factor * sum(folded * offset)
+                    absorbedRows_, chunk, tiling_.headDim, kPaddedHeadSize, 128);
+                SetFlag<HardEvent::MTE3_V>(kAbsorbedRowsFree);
+                // shift = factor * sum(absorbed * offset)
                 PipeBarrier<PIPE_V>();
-                Cast(channelRows_, queryFolded_, RoundMode::CAST_NONE, chunk * 128);
+                Cast(channelRows_, absorbedRows_, RoundMode::CAST_NONE, chunk * 128);
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     Mul(channelRows_[row * 128], channelRows_[row * 128], keyOffset_, 128);
@@ -599,11 +601,12 @@ private:
                 for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
                     PipeBarrier<PIPE_V>();
                     Add(lanes_, lanes_, channelRows_[c0], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, 16));
+                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / kBlockLanes,
+                            kRepeatLanes / kBlockLanes, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 WholeReduceSum(queryShift_[r0 + itemSlot * kRowsPerVector], lanes_, kRepeatLanes,
-                    chunk, 1, 1, kRepeatLanes / 8);
+                    chunk, 1, 1, kRepeatLanes / kBlockLanes);
                 PipeBarrier<PIPE_V>();
                 Mul(queryShift_[r0 + itemSlot * kRowsPerVector],
                     queryShift_[r0 + itemSlot * kRowsPerVector],
@@ -673,7 +676,8 @@ private:
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                 Add(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
                     kRepeatLanes, chunk,
-                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / kBlockLanes, kTileKeys / kBlockLanes,
+                        1));
             }
             // score * scale_value  (incre_flash_attention.py:168)
             PipeBarrier<PIPE_V>();
@@ -684,20 +688,20 @@ private:
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                     Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / 8);
+                        chunk, 1, kTileKeys / kBlockLanes);
                 }
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
-            if (kFoldedLanes * 8 > keys) {
+            if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
+            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
@@ -714,7 +718,7 @@ private:
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                     Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / 8);
+                        kTileKeys / kBlockLanes);
                 }
             }
             // rescale = exp(rowMax - newMax)
@@ -727,16 +731,16 @@ private:
             PipeBarrier<PIPE_V>();
             Cast(score, prob_, RoundMode::CAST_NONE, span);
             // rowSum = rowSum * rescale + row sum of the tile
-            if (kFoldedLanes * 8 > keys) {
+            if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            SumOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
+            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
             Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
@@ -915,22 +919,22 @@ private:
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
-                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-                Brcb(leavingMax_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 8));
-                Brcb(leavingSum_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 8));
-                Adds(leavingOut_, accumulator_[r0 * kPaddedHeadSize], float(0),
+                WaitFlag<HardEvent::MTE3_V>(kMaxOutFree);
+                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                Adds(rowsOut_, accumulator_[r0 * kPaddedHeadSize], float(0),
                     chunk * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                SetFlag<HardEvent::V_MTE3>(kMaxOutReady);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
-                StoreRows(partialMaxGm_[partialRow * 8], leavingMax_, chunk, 8, 8, 8);
-                StoreRows(partialSumGm_[partialRow * 8], leavingSum_, chunk, 8, 8, 8);
-                StoreRows(partialOutGm_[partialRow * kPaddedHeadSize], leavingOut_, chunk,
+                WaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
+                StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut_, chunk, kBlockLanes,
+                    kBlockLanes, kBlockLanes);
+                StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut_, chunk, kBlockLanes,
+                    kBlockLanes, kBlockLanes);
+                StoreRows(partialOutGm_[partialRow * kPaddedHeadSize], rowsOut_, chunk,
                     kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+                SetFlag<HardEvent::MTE3_V>(kMaxOutFree);
             }
         }
     }
@@ -943,40 +947,39 @@ private:
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
-            const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
-            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
-            const int64_t batch = unit / stepsPerToken;
-            Duplicate(mergedMax_, float(kLowest), chunk * 8);
-            Duplicate(mergedSum_, float(0), chunk * 8);
+            const int64_t token = unit / stepsPerToken;
+            const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
+            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t statisticLanes = chunk * kBlockLanes;
+            const int64_t firstRow = token * tiling_.queryHeads + firstHead;
+            Duplicate(mergedMax_, float(kLowest), statisticLanes);
+            Duplicate(mergedSum_, float(0), statisticLanes);
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
+                const int64_t partialRow = part * tiling_.rowTotal + firstRow;
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-                LoadRow(partMax_, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    chunk * 8);
-                LoadRow(partSum_, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    chunk * 8);
+                LoadRow(partMax_, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
+                LoadRow(partSum_, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-                LoadRow(partial_,
-                    partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                LoadRow(partial_, partialOutGm_[partialRow * kPaddedHeadSize],
                     chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
+                Max(newMaxBlocks_, mergedMax_, partMax_, statisticLanes);
                 PipeBarrier<PIPE_V>();
-                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                Sub(partMax_, partMax_, newMaxBlocks_, chunk * 8);
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, statisticLanes);
+                Sub(partMax_, partMax_, newMaxBlocks_, statisticLanes);
                 PipeBarrier<PIPE_V>();
-                Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                Exp(partMax_, partMax_, chunk * 8);
-                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                Exp(mergedRescale_, mergedRescale_, statisticLanes);
+                Exp(partMax_, partMax_, statisticLanes);
+                Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
                 PipeBarrier<PIPE_V>();
-                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                Mul(partSum_, partSum_, partMax_, chunk * 8);
+                Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
+                Mul(partSum_, partSum_, partMax_, statisticLanes);
                 PipeBarrier<PIPE_V>();
-                Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
+                Add(mergedSum_, mergedSum_, partSum_, statisticLanes);
                 MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize, kPaddedHeadSize);
                 MulRows<1>(partial_, partMax_, chunk, kPaddedHeadSize, kPaddedHeadSize);
                 PipeBarrier<PIPE_V>();
@@ -985,15 +988,15 @@ private:
                 SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
-            Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
+            Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
             WaitFlag<HardEvent::MTE3_V>(kResultFree);
             PipeBarrier<PIPE_V>();
             Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
-            StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
-                + r0 * tiling_.attentionOutStrideN],
+            StoreRows(attentionOutGm_[token * tiling_.attentionOutStrideB
+                + firstHead * tiling_.attentionOutStrideN],
                 result_, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
@@ -1006,19 +1009,15 @@ private:
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, int8RowsSlot_ = 0;
     uint32_t wideRowsSlot_ = 0, scoreSlot_ = 0;
 
-    // The steps and items that have begun, and the scalars of the last steps
-    int64_t stepsBegun_ = 0;
-    int64_t itemsBegun_ = 0;
+    // The steps and items that have begun; the scalars of the last steps, and their items
+    int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        Item work;
-        int64_t tile, item, itemSlot, rowFractals, slot;
-    };
-    CubeStep cubeSteps_[kRing];
+        int64_t tile, itemSlot, rowFractals, slot;
+    } cubeSteps_[kRing];
     struct VectorStep {
-        Item work;
-        int64_t tile, item, rows, firstHead, rowBegin, slot, itemSlot, kvHead;
-    };
-    VectorStep vectorSteps_[kRing];
+        int64_t tile, rows, firstHead, rowBegin, slot, itemSlot, kvHead;
+    } vectorSteps_[kRing];
+    Item items_[kRing];
 
     // Global memory
     GlobalTensor<T> queryGm_;
@@ -1032,7 +1031,7 @@ private:
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
     GlobalTensor<half> keyRingGm_;  // ring of key tiles in float16, vector to cube
-    GlobalTensor<half> foldedQueryGm_;  // query rows of an item, scale of the keys included
+    GlobalTensor<half> absorbedQueryGm_;  // query rows of an item, scale of the keys included
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<half> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<half> valueRingGm_;  // ring of value tiles in float16, vector to cube
@@ -1041,10 +1040,10 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, keyScale_, keyOffset_, channelRows_, lanes_, queryFactor_;
     LocalTensor<float> rowBlocks_, queryShift_, tileStat_, newMax_, rescale_, accumulator_;
-    LocalTensor<float> partial_, valueScale_, valueOffset_, leavingMax_, leavingSum_, leavingOut_;
-    LocalTensor<float> mergedMax_, mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> partial_, valueScale_, valueOffset_, maxOut_, sumOut_, rowsOut_, mergedMax_;
+    LocalTensor<float> mergedSum_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> channelNumbers_, queryRows_, result_;
-    LocalTensor<half> queryFolded_, prob_;
+    LocalTensor<half> absorbedRows_, prob_;
 };
 
 }  // namespace incre_flash_attention_d128_antiquant_scale_antiquant_offset

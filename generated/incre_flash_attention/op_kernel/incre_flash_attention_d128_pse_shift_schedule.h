@@ -10,6 +10,7 @@ namespace incre_flash_attention_d128_pse_shift {
 
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
@@ -26,7 +27,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
 // lanes of a row, one for 8 keys, whole repeats
-constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
+constexpr int64_t kFoldedLanes =
+    (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedHeadSize;  // elements of a block of values
 // tiles by which the scores run ahead of the weighted sums
@@ -48,6 +50,7 @@ static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of 
 static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
@@ -55,11 +58,11 @@ constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
     kPseShiftRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: pse_shift of the rows
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kLeavingOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // 2 slots: weighted sums of a partial
+    kRowsOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
+    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kPseShiftWideSlot = kRowsPerStep * kTileKeys * 4,  // pse_shift of the rows, in fp32
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,
@@ -68,29 +71,29 @@ constexpr uint32_t
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
-    kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
-    kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
-    kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
+    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kRowsPerStep * 8 * 4,
-    kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
-    kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
-    kMergedRescaleSlot = kRowsPerStep * 8 * 4;  // exp(old max - new max) of the merged rows
+    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
+    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
+    kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4;  // exp(old max - new max) of merged rows
 constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
     kPseShiftRows = kAccumulator + kAccumulatorSlot, kProb = kPseShiftRows + 2 * kPseShiftRowsSlot,
-    kLeavingOut = kProb + kProbSlot, kResult = kLeavingOut + 2 * kLeavingOutSlot,
+    kRowsOut = kProb + kProbSlot, kResult = kRowsOut + 2 * kRowsOutSlot,
     kLanes = kResult + 2 * kResultSlot, kRowBlocks = kLanes + kLanesSlot,
-    kPseShiftWide = kRowBlocks + kRowBlocksSlot + 256, kPartial = kPseShiftWide + kPseShiftWideSlot,
-    kRowMax = kPartial + 2 * kPartialSlot, kRowSum = kRowMax + kRowMaxSlot,
-    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
-    kRescale = kNewMax + kNewMaxSlot, kLeavingMax = kRescale + kRescaleSlot,
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kMergedMax = kLeavingSum + 2 * kLeavingSumSlot,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kPartMax = kMergedSum + kMergedSumSlot,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kNewMaxBlocks = kPartSum + 2 * kPartSumSlot,
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kUbEnd = kMergedRescale + kMergedRescaleSlot;
-static_assert(kUbEnd <= 188416, "the buffers fit into UB");
+    kPseShiftWide = kRowBlocks + kRowBlocksSlot + kHalfBankRow,
+    kPartial = kPseShiftWide + kPseShiftWideSlot, kRowMax = kPartial + 2 * kPartialSlot,
+    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
+    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
+    kMaxOut = kRescale + kRescaleSlot, kSumOut = kMaxOut + 2 * kMaxOutSlot,
+    kMergedMax = kSumOut + 2 * kSumOutSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kPartMax = kMergedSum + kMergedSumSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
+    kNewMaxBlocks = kPartSum + 2 * kPartSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kUbEnd = kMergedRescale + kMergedRescaleSlot, kUbBytes = 188416;
+static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
@@ -99,25 +102,25 @@ constexpr uint32_t
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
 constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
-    kL1End = kValueL1 + 2 * kValueL1Slot;
-static_assert(kL1End <= 524032, "the buffers fit into L1");
+    kL1End = kValueL1 + 2 * kValueL1Slot, kL1Bytes = 524032;
+static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0Slot =
     kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
-constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
-static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
+constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot, kL0aBytes = 65536;
+static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
 constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
-static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
+constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot, kL0bBytes = 65536;
+static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
     kMaxRows * (kBaseN > kPaddedHeadSize ? kBaseN : kPaddedHeadSize) * 4;
-constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
-static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
+constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot, kL0cBytes = 131072;
+static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace incre_flash_attention_d128_pse_shift
 

@@ -80,8 +80,8 @@ struct IncreFlashAttentionTiling {
     int64_t keyRingOffset;
     int64_t keyRingPart;  // bytes of one block's keyRing
     // bytes from the workspace to the query rows of an item, scale of the keys included
-    int64_t foldedQueryOffset;
-    int64_t foldedQueryPart;  // bytes of one block's foldedQuery
+    int64_t absorbedQueryOffset;
+    int64_t absorbedQueryPart;  // bytes of one block's absorbedQuery
     // bytes from the workspace to the ring of value tiles in float16, vector to cube
     int64_t valueRingOffset;
     int64_t valueRingPart;  // bytes of one block's valueRing
@@ -93,7 +93,6 @@ struct IncreFlashAttentionTiling {
     int64_t keyStrideR;  // elements between neighbours of key along R
     int64_t valueStrideP;  // elements between neighbours of value along P
     int64_t valueStrideR;  // elements between neighbours of value along R
-    int64_t S;  // S
     int64_t keyIsBSH;  // whether key has the layout BSH
     int64_t valueIsBSH;  // whether value has the layout BSH
 };

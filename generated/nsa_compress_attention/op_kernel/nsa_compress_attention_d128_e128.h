@@ -62,7 +62,7 @@ constexpr int32_t kPartialReady = 2;  // MTE2_V, partial
 constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
 constexpr int32_t kSelectedFree = 1;  // MTE3_V, selected
-constexpr int32_t kLeavingStatisticFree = 2;  // MTE3_V, leavingStatistic: one id a slot
+constexpr int32_t kStatisticOutFree = 2;  // MTE3_V, statisticOut: one id a slot
 constexpr int32_t kResultFree = 4;  // MTE3_V, result
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
@@ -71,7 +71,7 @@ constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
 constexpr int32_t kPartialFree = 2;  // V_MTE2, partial
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kSelectedReady = 1;  // V_MTE3, selected
-constexpr int32_t kLeavingStatisticReady = 2;  // V_MTE3, leavingStatistic: one id a slot
+constexpr int32_t kStatisticOutReady = 2;  // V_MTE3, statisticOut: one id a slot
 constexpr int32_t kResultReady = 4;  // V_MTE3, result
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
@@ -163,31 +163,33 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const Item work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 work.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(work.batch - 1);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(work, item, rowFractals);
+            LoadQuery(work, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {work, tile, item, keyStart, slot, rowFractals};
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                cubeSteps_[slot] = {tile, keyStart, slot, rowFractals, itemSlot};
                 if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier =
-                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.work.keySteps && earlier.item < tiling_.items) {
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.keySteps) {
                         AwaitProbabilities();
                     }
                 }
-                if (tile < work.keySteps && item < tiling_.items) {
-                    ScoreTile(work, rowFractals, keyStart, tile, stepsBegun_);
+                if (tile < work.keySteps) {
+                    ScoreTile(work, rowFractals, keyStart, tile);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier =
-                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.work.keySteps && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.work, earlier.rowFractals, earlier.valueStart,
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.keySteps) {
+                        WeightedTile(earlierWork, earlier.rowFractals, earlier.keyStart,
                             earlier.tile, earlier.slot);
                     }
                 }
@@ -213,15 +215,15 @@ private:
         SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::MTE3_V>(kSelectedFree);
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
-        SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
-        SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + 1);
+        SetFlag<HardEvent::MTE3_V>(kStatisticOutFree);
+        SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         PrepareSelection();
         // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const Item work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(work.queries, 2) * work.heads;
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -234,14 +236,14 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {work, tile, rows, item, slot, rowBegin, itemSlot};
+                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
                 if (tile == 0) {
                     StartSelection(corePositions);
                     StartRows(itemSlot, rows);
                 }
-                if (tile < work.keySteps && item < tiling_.items) {
-                    SoftmaxTile(work, tile, stepsBegun_, slot, itemSlot, rowBegin, rows,
-                        corePositions, totalBlocks);
+                if (tile < work.keySteps) {
+                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows, corePositions,
+                        totalBlocks);
                     SelectAtOnce(work.firstTile, work.tiles, tile, corePositions, totalBlocks);
                 }
                 if (tile == work.steps - 1 && item < tiling_.items) {
@@ -249,19 +251,19 @@ private:
                     WriteSelection(work, rowBegin, rows, corePositions);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const VectorStep &earlier =
-                        vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const VectorStep &earlier = vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.work.keySteps && earlier.item < tiling_.items) {
-                        UpdateTile(earlier.work.tiles, earlier.tile, earlier.slot, earlier.rowBegin,
+                    if (earlier.tile < earlierWork.keySteps) {
+                        UpdateTile(earlierWork.tiles, earlier.tile, earlier.slot, earlier.rowBegin,
                             earlier.rows);
                     }
-                    if (earlier.tile == earlier.work.steps - 1) {
-                        WriteStatistics(earlier.work, earlier.itemSlot, earlier.rowBegin,
+                    if (earlier.tile == earlierWork.steps - 1) {
+                        WriteStatistics(earlierWork, earlier.itemSlot, earlier.rowBegin,
                             earlier.rows);
-                        WriteRows(earlier.work, earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                        WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -271,8 +273,8 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-        WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree);
-        WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + 1);
+        WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree);
+        WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
     }
 
@@ -297,13 +299,12 @@ private:
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         Item found;
-        const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work / tiling_.tasks;
-        const int64_t task = work % tiling_.tasks;
-        const int64_t positionsPerTask = tiling_.queriesPerTask;
+        const int64_t takenItem = MinOf(item, tiling_.items - 1);
+        const int64_t split = takenItem / tiling_.tasks;
+        const int64_t task = takenItem % tiling_.tasks;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTask = task / tiling_.queryTiles;
-        found.firstQuery = queryTile * positionsPerTask;
+        found.firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
         found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
@@ -313,14 +314,15 @@ private:
             MinOf(actualSeqQlenGm_.GetValue(found.batch)
                 - (found.batch == 0 ? 0 : actualSeqQlenGm_.GetValue(found.batch - 1)),
                 tiling_.S1);
-        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
+        found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = found.batch == 0 ? 0 : actualSeqQlenGm_.GetValue(found.batch - 1);
         found.keyEnd =
             MinOf(actualCmpSeqKvlenGm_.GetValue(found.batch)
                 - (found.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(found.batch - 1)),
                 tiling_.keyCapacity);
-        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+        const int64_t tileTotal =
+            (found.taskRows == 0 || item >= tiling_.items) ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
@@ -334,10 +336,10 @@ private:
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, int64_t item, int64_t rowFractals)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (work.tiles > 0 && item < tiling_.items) {
+        if (work.tiles > 0) {
             LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
                     + work.firstHead * tiling_.queryStrideN],
@@ -354,7 +356,7 @@ private:
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
-        int64_t tile, int64_t stepsBegun_)
+        int64_t tile)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
@@ -407,14 +409,14 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t valueStart,
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t keyStart,
         int64_t tile, int64_t slot)
     {
         const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
-            work.kvHead * tiling_.valueStrideK + (valueStart + firstKey) * tiling_.valueStrideU;
+            work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
         if (tile < work.tiles) {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
@@ -567,11 +569,11 @@ private:
         PipeBarrier<PIPE_V>();
         Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
             float(kSmallest), chunk);
-        Duplicate(lanes_, float(1), kRowsPerStep * 16);
+        Duplicate(lanes_, float(1), kRowsPerStep * (2 * kBlockLanes));
         PipeBarrier<PIPE_V>();
         SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
         PipeBarrier<PIPE_V>();
-        Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * 16);
+        Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * (2 * kBlockLanes));
         PipeBarrier<PIPE_V>();
         MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
         if (heads % 2 == 0) {
@@ -704,8 +706,8 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t stepsBegun_,
-        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows, int64_t corePositions,
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows, int64_t corePositions,
         int64_t totalBlocks)
     {
         const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
@@ -732,20 +734,20 @@ private:
                     {
                         uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                         Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                            chunk, 1, kTileKeys / 8);
+                            chunk, 1, kTileKeys / kBlockLanes);
                     }
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
-                if (kFoldedLanes * 8 > keys) {
+                if (kFoldedLanes * kBlockLanes > keys) {
                     Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
                 }
                 PipeBarrier<PIPE_V>();
                 MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
                 PipeBarrier<PIPE_V>();
-                BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+                MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
                 PipeBarrier<PIPE_V>();
-                BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                    kRepeatLanes / 8);
+                MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                    kBlockLanes, kRepeatLanes);
                 PipeBarrier<PIPE_V>();
                 Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
                 PipeBarrier<PIPE_V>();
@@ -762,7 +764,7 @@ private:
                     {
                         uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                         Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk,
-                            1, kTileKeys / 8);
+                            1, kTileKeys / kBlockLanes);
                     }
                 }
                 // rescale = exp(rowMax - newMax)
@@ -770,16 +772,16 @@ private:
                     chunk);
                 Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
                 // rowSum = rowSum * rescale + row sum of the tile
-                if (kFoldedLanes * 8 > keys) {
+                if (kFoldedLanes * kBlockLanes > keys) {
                     Duplicate(lanes_, float(0), chunk * kFoldedLanes);
                 }
                 PipeBarrier<PIPE_V>();
                 SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
                 PipeBarrier<PIPE_V>();
-                BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+                SumOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
                 PipeBarrier<PIPE_V>();
-                BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                    kRepeatLanes / 8);
+                SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                    kBlockLanes, kRepeatLanes);
                 Mul(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], rescale_[slot * kRowsPerVector + r0],
                     chunk);
@@ -820,7 +822,7 @@ private:
                     {
                         uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                         Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                            chunk, 1, kTileKeys / 8);
+                            chunk, 1, kTileKeys / kBlockLanes);
                     }
                 }
                 // score = exp(score - rowMax)
@@ -835,18 +837,18 @@ private:
                     {
                         uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                         Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk,
-                            1, kTileKeys / 8);
+                            1, kTileKeys / kBlockLanes);
                     }
                 }
                 // score = score / rowSum, then added to the sums of its position
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
-                Duplicate(lanes_, float(1), kRowsPerStep * 16);
+                Duplicate(lanes_, float(1), kRowsPerStep * (2 * kBlockLanes));
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * 16);
+                Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * (2 * kBlockLanes));
                 PipeBarrier<PIPE_V>();
                 MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
                 if (work.heads % 2 == 0) {
@@ -1041,23 +1043,22 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
             {
-                auto leavingStatistic =
-                    View<float>(ub_,
-                        kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
+                auto statisticOut =
+                    View<float>(ub_, kStatisticOut + statisticOutSlot_ * kStatisticOutSlot);
+                WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingStatistic, rowMax_[r0 + itemSlot * kRowsPerVector],
-                    kResultRowsPerStep / 8, BrcbRepeatParams(1, 8));
+                SpreadOverBlocks<1>(statisticOut, rowMax_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
                 // -inf in rows without a key
-                Brcb(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
-                    BrcbRepeatParams(1, 8));
+                SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
-                    kResultRowsPerStep * 8);
+                    kResultRowsPerStep * kBlockLanes);
                 PipeBarrier<PIPE_V>();
-                Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(-__builtin_inff()),
-                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * 8);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
+                Select(statisticOut, rowHasKeys_, statisticOut, float(-__builtin_inff()),
+                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + chunk, runLength);
                      ++run) {
@@ -1069,30 +1070,30 @@ private:
                     StoreRows(softmaxMaxOutGm_[(work.firstToken
                         + queryIndex) * tiling_.softmaxMaxOutStrideS
                         + head * tiling_.softmaxMaxOutStrideN],
-                        leavingStatistic[row * 8], runRows, 8,
+                        statisticOut[row * kBlockLanes], runRows, kBlockLanes,
                         work.heads == 1
                             ? tiling_.softmaxMaxOutStrideS
                             : tiling_.softmaxMaxOutStrideN,
-                        8);
+                        kBlockLanes);
                 }
-                SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-                leavingStatisticSlot_ ^= 1;
+                SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
+                statisticOutSlot_ ^= 1;
             }
-            auto leavingStatistic =
-                View<float>(ub_, kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-            Brcb(leavingStatistic, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
-                BrcbRepeatParams(1, 8));
+            auto statisticOut =
+                View<float>(ub_, kStatisticOut + statisticOutSlot_ * kStatisticOutSlot);
+            WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
+            SpreadOverBlocks<1>(statisticOut, rowSum_[r0 + itemSlot * kRowsPerVector],
+                kResultRowsPerStep);
             // 0.0 in rows without a key
-            Brcb(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
-                BrcbRepeatParams(1, 8));
+            SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                kResultRowsPerStep);
             PipeBarrier<PIPE_V>();
             CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
-                kResultRowsPerStep * 8);
+                kResultRowsPerStep * kBlockLanes);
             PipeBarrier<PIPE_V>();
-            Select(leavingStatistic, rowHasKeys_, leavingStatistic, float(0.0f),
-                SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * 8);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
+            Select(statisticOut, rowHasKeys_, statisticOut, float(0.0f),
+                SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
             for (int64_t run = (rowBegin + r0) / runLength;
                  run < CeilDiv(rowBegin + r0 + chunk, runLength);
                  ++run) {
@@ -1103,12 +1104,12 @@ private:
                 StoreRows(
                     softmaxSumOutGm_[(work.firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
                     + head * tiling_.softmaxSumOutStrideN],
-                    leavingStatistic[row * 8], runRows, 8,
+                    statisticOut[row * kBlockLanes], runRows, kBlockLanes,
                     work.heads == 1 ? tiling_.softmaxSumOutStrideS : tiling_.softmaxSumOutStrideN,
-                    8);
+                    kBlockLanes);
             }
-            SetFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
-            leavingStatisticSlot_ ^= 1;
+            SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
+            statisticOutSlot_ ^= 1;
         }
     }
 
@@ -1158,21 +1159,17 @@ private:
     // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0;
-    uint32_t leavingStatisticSlot_ = 0;
+    uint32_t statisticOutSlot_ = 0;
 
-    // The steps and items that have begun, and the scalars of the last steps
-    int64_t stepsBegun_ = 0;
-    int64_t itemsBegun_ = 0;
+    // The steps and items that have begun; the scalars of the last steps, and their items
+    int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        Item work;
-        int64_t tile, item, valueStart, slot, rowFractals;
-    };
-    CubeStep cubeSteps_[kRing];
+        int64_t tile, keyStart, slot, rowFractals, itemSlot;
+    } cubeSteps_[kRing];
     struct VectorStep {
-        Item work;
-        int64_t tile, rows, item, slot, rowBegin, itemSlot;
-    };
-    VectorStep vectorSteps_[kRing];
+        int64_t tile, rows, slot, rowBegin, itemSlot;
+    } vectorSteps_[kRing];
+    Item items_[kRing];
 
     // Global memory
     GlobalTensor<T> queryGm_;

@@ -10,6 +10,7 @@ namespace nsa_compress_attention_d128_e128_atten_mask {
 
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows reach back to
@@ -30,7 +31,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
 // lanes of a row, one for 8 keys, whole repeats
-constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
+constexpr int64_t kFoldedLanes =
+    (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 // lanes of a position: a tile and its surroundings
 constexpr int64_t kWindowRow = (kTileKeys + 16 + kWindowBefore + 127) / 128 * 128;
 // lanes in front of the first position's tile
@@ -64,6 +66,7 @@ static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of 
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
@@ -87,9 +90,10 @@ constexpr uint32_t
     kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * 32 * 2 * 4,
     kSelectedSlot = kBlockLanes * 4,  // numbers of the best blocks
     kAttenMaskHalfSlot = kTileKeys * 2,  // atten_mask of a position in fp16, to compare
-    kResultBlocksSlot = kResultRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
+    // a row statistic, two blocks a row
+    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
     // 2 slots: a row statistic, one block a row
-    kLeavingStatisticSlot = kResultRowsPerStep * 8 * 4,
+    kStatisticOutSlot = kResultRowsPerStep * kBlockLanes * 4,
     // one bit a key: 1 keeps its score
     kAttenMaskKeepSlot =
         (kRowsPerStep < (kRowsPerVector < 8 ? kRowsPerVector : 8)
@@ -103,7 +107,7 @@ constexpr uint32_t
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
     kBlockTermSlot = kBlockLanes * 4,  // one term of the scores; then best blocks and new ones
-    kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
+    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     // maximum or sum of each row of the tile
@@ -113,7 +117,8 @@ constexpr uint32_t
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
-    kRowHasKeysSlot = kResultRowsPerStep * 8 / 8 > 32 ? kResultRowsPerStep * 8 / 8 : 32;
+    kRowHasKeysSlot =
+        kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
 constexpr uint32_t kAccumulator = 0, kWindow = kAccumulator + kAccumulatorSlot,
     kProb = kWindow + kWindowSlot, kAttenMaskBytes = kProb + kProbSlot,
     kBlockRecords = (kAttenMaskBytes + 2 * kAttenMaskBytesSlot + 255) / 256 * 256,
@@ -123,17 +128,17 @@ constexpr uint32_t kAccumulator = 0, kWindow = kAccumulator + kAccumulatorSlot,
     kBlockScore = (kLaneOffset + kLaneOffsetSlot + 127) / 128 * 128,
     kBest = kBlockScore + kBlockScoreSlot, kSelected = kBest + kBestSlot,
     kAttenMaskHalf = kSelected + kSelectedSlot, kResultBlocks = kAttenMaskHalf + kAttenMaskHalfSlot,
-    kLeavingStatistic = kResultBlocks + kResultBlocksSlot,
-    kAttenMaskKeep = kLeavingStatistic + 2 * kLeavingStatisticSlot,
-    kScore = kAttenMaskKeep + kAttenMaskKeepSlot + 256, kPartial = kScore + 2 * kScoreSlot,
+    kStatisticOut = kResultBlocks + kResultBlocksSlot,
+    kAttenMaskKeep = kStatisticOut + 2 * kStatisticOutSlot,
+    kScore = kAttenMaskKeep + kAttenMaskKeepSlot + kHalfBankRow, kPartial = kScore + 2 * kScoreSlot,
     kBlockTerm = kPartial + kPartialSlot, kRowBlocks = kBlockTerm + kBlockTermSlot,
     kRowMax = kRowBlocks + kRowBlocksSlot, kRowSum = kRowMax + kRowMaxSlot,
     kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
     kRescale = kNewMax + kNewMaxSlot, kBlockBits = kRescale + kRescaleSlot,
-    kRowHasKeys = kBlockBits + kBlockBitsSlot, kUbEnd = kRowHasKeys + kRowHasKeysSlot;
-static_assert(kUbEnd <= 188416, "the buffers fit into UB");
+    kRowHasKeys = kBlockBits + kBlockBitsSlot, kUbEnd = kRowHasKeys + kRowHasKeysSlot,
+    kUbBytes = 188416;
+static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
-static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");
 // L1
 constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
@@ -142,25 +147,25 @@ constexpr uint32_t
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
 constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
-    kL1End = kValueL1 + 2 * kValueL1Slot;
-static_assert(kL1End <= 524032, "the buffers fit into L1");
+    kL1End = kValueL1 + 2 * kValueL1Slot, kL1Bytes = 524032;
+static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0Slot =
     kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
-constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
-static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
+constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot, kL0aBytes = 65536;
+static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
 constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
-static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
+constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot, kL0bBytes = 65536;
+static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
     kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
-static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
+constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot, kL0cBytes = 131072;
+static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace nsa_compress_attention_d128_e128_atten_mask
 

@@ -10,6 +10,7 @@ namespace nsa_compress_attention_d128_e128_topk_mask {
 
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows reach back to
@@ -30,7 +31,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
 // lanes of a row, one for 8 keys, whole repeats
-constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
+constexpr int64_t kFoldedLanes =
+    (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 // lanes of a position: a tile and its surroundings
 constexpr int64_t kWindowRow = (kTileKeys + 16 + kWindowBefore + 127) / 128 * 128;
 // lanes in front of the first position's tile
@@ -63,6 +65,7 @@ static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of 
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
@@ -82,14 +85,15 @@ constexpr uint32_t
     kSelectedSlot = kBlockLanes * 4,  // numbers of the best blocks
     kTopkMaskBytesSlot = kBlockLanes,  // 2 slots: topk_mask of the new blocks
     kTopkMaskHalfSlot = kBlockLanes * 2,  // topk_mask in fp16, to compare
-    kResultBlocksSlot = kResultRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
+    // a row statistic, two blocks a row
+    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
     // 2 slots: a row statistic, one block a row
-    kLeavingStatisticSlot = kResultRowsPerStep * 8 * 4,
+    kStatisticOutSlot = kResultRowsPerStep * kBlockLanes * 4,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
     kBlockTermSlot = kBlockLanes * 4,  // one term of the scores; then best blocks and new ones
-    kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
+    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     // maximum or sum of each row of the tile
@@ -99,7 +103,8 @@ constexpr uint32_t
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
-    kRowHasKeysSlot = kResultRowsPerStep * 8 / 8 > 32 ? kResultRowsPerStep * 8 / 8 : 32;
+    kRowHasKeysSlot =
+        kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
 constexpr uint32_t kAccumulator = 0, kWindow = kAccumulator + kAccumulatorSlot,
     kProb = kWindow + kWindowSlot, kBlockRecords = (kProb + kProbSlot + 255) / 256 * 256,
     kLanes = kBlockRecords + kBlockRecordsSlot, kResult = kLanes + kLanesSlot,
@@ -110,17 +115,16 @@ constexpr uint32_t kAccumulator = 0, kWindow = kAccumulator + kAccumulatorSlot,
     kTopkMaskBytes = kSelected + kSelectedSlot,
     kTopkMaskHalf = kTopkMaskBytes + 2 * kTopkMaskBytesSlot,
     kResultBlocks = kTopkMaskHalf + kTopkMaskHalfSlot,
-    kLeavingStatistic = kResultBlocks + kResultBlocksSlot,
-    kScore = kLeavingStatistic + 2 * kLeavingStatisticSlot + 256,
+    kStatisticOut = kResultBlocks + kResultBlocksSlot,
+    kScore = kStatisticOut + 2 * kStatisticOutSlot + kHalfBankRow,
     kPartial = kScore + 2 * kScoreSlot, kBlockTerm = kPartial + kPartialSlot,
     kRowBlocks = kBlockTerm + kBlockTermSlot, kRowMax = kRowBlocks + kRowBlocksSlot,
     kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
     kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
     kBlockBits = kRescale + kRescaleSlot, kRowHasKeys = kBlockBits + kBlockBitsSlot,
-    kUbEnd = kRowHasKeys + kRowHasKeysSlot;
-static_assert(kUbEnd <= 188416, "the buffers fit into UB");
+    kUbEnd = kRowHasKeys + kRowHasKeysSlot, kUbBytes = 188416;
+static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
-static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");
 // L1
 constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
@@ -129,25 +133,25 @@ constexpr uint32_t
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
 constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
-    kL1End = kValueL1 + 2 * kValueL1Slot;
-static_assert(kL1End <= 524032, "the buffers fit into L1");
+    kL1End = kValueL1 + 2 * kValueL1Slot, kL1Bytes = 524032;
+static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0Slot =
     kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
-constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
-static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
+constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot, kL0aBytes = 65536;
+static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
 constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
-static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
+constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot, kL0bBytes = 65536;
+static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
     kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
-static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
+constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot, kL0cBytes = 131072;
+static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace nsa_compress_attention_d128_e128_topk_mask
 

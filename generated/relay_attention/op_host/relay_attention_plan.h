@@ -19,9 +19,8 @@ struct QueryDtype {
 };
 }  // namespace values
 
-constexpr int64_t kWorkWithoutEvenSplits = 10;  // the work of the busiest core, in tenths
-// tenths that splits may leave of it to be worth their merge
-constexpr int64_t kWorkWithEvenSplits = 9;
+// splits are worth their merge if they save one part in so many of the busiest core's work
+constexpr int64_t kWorthwhilePart = 10;
 constexpr int64_t kTilesOfEvenSplit = 2;  // score tiles of such a split, at least
 // lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
 constexpr int64_t kStatisticLanes = 8;
@@ -99,7 +98,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     // whether they even out the cores
     const bool twoAreWorthKey =
         twoSplitsKey <= keyTilesKey
-            && twoTilesOfCoreKey * kWorkWithoutEvenSplits <= tilesOfCoreKey * kWorkWithEvenSplits;
+            && twoTilesOfCoreKey * kWorthwhilePart <= tilesOfCoreKey * (kWorthwhilePart - 1);
     // splits of a task if a core has 3 items
     const int64_t threeSplitsKey = MaxOf(1, 3 * problem.cores / MaxOf(tiling.tasksKey, 1));
     // score tiles of the busiest core with them
@@ -109,20 +108,20 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     // whether they even out the cores
     const bool threeAreWorthKey =
         threeSplitsKey <= keyTilesKey
-            && threeTilesOfCoreKey * kWorkWithoutEvenSplits <= tilesOfCoreKey * kWorkWithEvenSplits;
+            && threeTilesOfCoreKey * kWorthwhilePart <= tilesOfCoreKey * (kWorthwhilePart - 1);
     // tasks of the busiest core
     const int64_t tasksOfCoreKey = CeilDiv(tiling.tasksKey, problem.cores);
     // items of the busiest core if each task has 3 splits
     const int64_t thirdsOfCoreKey = CeilDiv(tiling.tasksKey * 3, problem.cores);
     // whether 3 splits of each task even out the cores
     const bool thirdsAreEvenKey =
-        thirdsOfCoreKey * kWorkWithoutEvenSplits <= tasksOfCoreKey * 3 * kWorkWithEvenSplits
+        thirdsOfCoreKey * kWorthwhilePart <= tasksOfCoreKey * 3 * (kWorthwhilePart - 1)
             && keyTilesKey >= kTilesOfEvenSplit * 3;
     // items of the busiest core if each task has 2 splits
     const int64_t halvesOfCoreKey = CeilDiv(tiling.tasksKey * 2, problem.cores);
     // whether 2 splits of each task even out the cores
     const bool halvesAreEvenKey =
-        halvesOfCoreKey * kWorkWithoutEvenSplits <= tasksOfCoreKey * 2 * kWorkWithEvenSplits
+        halvesOfCoreKey * kWorthwhilePart <= tasksOfCoreKey * 2 * (kWorthwhilePart - 1)
             && keyTilesKey >= kTilesOfEvenSplit * 2;
     tiling.splitsKey =
         tiling.tasksKey > problem.cores
@@ -164,8 +163,8 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     // whether they even out the cores
     const bool twoAreWorthKeyShare =
         twoSplitsKeyShare <= keyTilesKeyShare
-            && twoTilesOfCoreKeyShare * kWorkWithoutEvenSplits
-                <= tilesOfCoreKeyShare * kWorkWithEvenSplits;
+            && twoTilesOfCoreKeyShare * kWorthwhilePart <= tilesOfCoreKeyShare * (kWorthwhilePart
+                - 1);
     // splits of a task if a core has 3 items
     const int64_t threeSplitsKeyShare =
         MaxOf(1, 3 * problem.cores / MaxOf(tiling.tasksKeyShare, 1));
@@ -176,23 +175,21 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     // whether they even out the cores
     const bool threeAreWorthKeyShare =
         threeSplitsKeyShare <= keyTilesKeyShare
-            && threeTilesOfCoreKeyShare * kWorkWithoutEvenSplits
-                <= tilesOfCoreKeyShare * kWorkWithEvenSplits;
+            && threeTilesOfCoreKeyShare * kWorthwhilePart <= tilesOfCoreKeyShare * (kWorthwhilePart
+                - 1);
     // tasks of the busiest core
     const int64_t tasksOfCoreKeyShare = CeilDiv(tiling.tasksKeyShare, problem.cores);
     // items of the busiest core if each task has 3 splits
     const int64_t thirdsOfCoreKeyShare = CeilDiv(tiling.tasksKeyShare * 3, problem.cores);
     // whether 3 splits of each task even out the cores
     const bool thirdsAreEvenKeyShare =
-        thirdsOfCoreKeyShare * kWorkWithoutEvenSplits
-            <= tasksOfCoreKeyShare * 3 * kWorkWithEvenSplits
+        thirdsOfCoreKeyShare * kWorthwhilePart <= tasksOfCoreKeyShare * 3 * (kWorthwhilePart - 1)
             && keyTilesKeyShare >= kTilesOfEvenSplit * 3;
     // items of the busiest core if each task has 2 splits
     const int64_t halvesOfCoreKeyShare = CeilDiv(tiling.tasksKeyShare * 2, problem.cores);
     // whether 2 splits of each task even out the cores
     const bool halvesAreEvenKeyShare =
-        halvesOfCoreKeyShare * kWorkWithoutEvenSplits
-            <= tasksOfCoreKeyShare * 2 * kWorkWithEvenSplits
+        halvesOfCoreKeyShare * kWorthwhilePart <= tasksOfCoreKeyShare * 2 * (kWorthwhilePart - 1)
             && keyTilesKeyShare >= kTilesOfEvenSplit * 2;
     tiling.splitsKeyShare =
         tiling.tasksKeyShare > problem.cores

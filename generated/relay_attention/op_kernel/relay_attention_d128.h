@@ -72,7 +72,7 @@ constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id a slo
 constexpr int32_t kProbRingKeyReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
 constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial: one id a slot
-constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum: one id a slot
+constexpr int32_t kMaxOutFree = 3;  // MTE3_V, maxOut, sumOut: one id a slot
 constexpr int32_t kResultFree = 5;  // MTE3_V, result: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id a slot
@@ -80,7 +80,7 @@ constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
 constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
-constexpr int32_t kLeavingMaxReady = 1;  // V_MTE3, leavingMax, leavingSum, partial: one id a slot
+constexpr int32_t kMaxOutReady = 1;  // V_MTE3, maxOut, sumOut, partial: one id a slot
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
@@ -184,9 +184,9 @@ private:
             blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
         // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_; item < turnsEndKey; item += blockCount_) {
-            const int64_t work = MinOf(item, tiling_.itemsKey - 1);
-            const int64_t split = work / tiling_.tasksKey;
-            const int64_t task = work % tiling_.tasksKey;
+            const int64_t takenItem = MinOf(item, tiling_.itemsKey - 1);
+            const int64_t split = takenItem / tiling_.tasksKey;
+            const int64_t task = takenItem % tiling_.tasksKey;
             const int64_t headTile = task % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -199,26 +199,25 @@ private:
                 MinOf(kvSeqLenGm_.GetValue(batch)
                     - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
                     tiling_.keyCapacityKey);
-            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
+            const int64_t tileTotal = item >= tiling_.itemsKey ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t steps = item >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQueryKey(item, batch, firstHead, heads, rowFractals, tiles);
+            LoadQueryKey(batch, firstHead, heads, rowFractals, tiles);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegunKey_++ % kRing;
-                cubeStepsKey_[slot] = {tile, tiles, item, firstTile, keyEnd, batch, kvHead, heads,
-                    slot};
-                if (tile < tiles && item < tiling_.itemsKey) {
+                cubeStepsKey_[slot] = {tile, tiles, firstTile, keyEnd, batch, kvHead, heads, slot};
+                if (tile < tiles) {
                     ScoreTile(keyOperands, kvHead, heads, rowFractals, keyEnd, firstTile, batch,
                         tile, slot);
                 }
                 if (stepsBegunKey_ > kPrefetch) {
                     const CubeStepKey &earlier =
                         cubeStepsKey_[(stepsBegunKey_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.itemsKey) {
+                    if (earlier.tile < earlier.tiles) {
                         WeightedTile(keyOperands, earlier.kvHead, earlier.taskRows, earlier.keyEnd,
                             earlier.firstTile, earlier.valueEntry, earlier.tile, earlier.slot);
                     }
@@ -233,9 +232,9 @@ private:
             firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
         // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = firstItemKeyShare; item < turnsEndKeyShare; item += blockCount_) {
-            const int64_t work = MinOf(item, tiling_.itemsKeyShare - 1);
-            const int64_t split = work / tiling_.tasksKeyShare;
-            const int64_t task = work % tiling_.tasksKeyShare;
+            const int64_t takenItem = MinOf(item, tiling_.itemsKeyShare - 1);
+            const int64_t split = takenItem / tiling_.tasksKeyShare;
+            const int64_t task = takenItem % tiling_.tasksKeyShare;
             const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
             const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
@@ -262,7 +261,8 @@ private:
                     ? 0
                     : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
                         tiling_.keyCapacityKeyShare);
-            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
+            const int64_t tileTotal =
+                (taskRows == 0 || item >= tiling_.itemsKeyShare) ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -271,22 +271,22 @@ private:
             const int64_t keyEntry = listEntry;
             const int64_t valueEntry = listEntry;
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQueryKeyShare(item, firstHead, heads, rowFractals, tiles, memberPlace, members);
+            LoadQueryKeyShare(firstHead, heads, rowFractals, tiles, memberPlace, members);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegunKeyShare_++ % kRing;
                 itemsBegunKeyShare_ += tile == 0;
                 const int64_t itemSlot = itemsBegunKeyShare_ % kRing;
-                cubeStepsKeyShare_[slot] = {tile, tiles, item, firstTile, keyEnd, valueEntry,
-                    kvHead, taskRows, slot};
-                if (tile < tiles && item < tiling_.itemsKeyShare) {
+                cubeStepsKeyShare_[slot] = {tile, tiles, firstTile, keyEnd, valueEntry, kvHead,
+                    taskRows, slot};
+                if (tile < tiles) {
                     ScoreTile(keyShareOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
                         keyEntry, tile, slot);
                 }
                 if (stepsBegunKeyShare_ > kPrefetch) {
                     const CubeStepKeyShare &earlier =
                         cubeStepsKeyShare_[(stepsBegunKeyShare_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.itemsKeyShare) {
+                    if (earlier.tile < earlier.tiles) {
                         WeightedTile(keyShareOperands, earlier.kvHead, earlier.taskRows,
                             earlier.keyEnd, earlier.firstTile, earlier.valueEntry, earlier.tile,
                             earlier.slot);
@@ -316,16 +316,16 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
-            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
         const int64_t turnsEndKey =
             blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
         // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_; item < turnsEndKey; item += blockCount_) {
-            const int64_t work = MinOf(item, tiling_.itemsKey - 1);
-            const int64_t split = work / tiling_.tasksKey;
-            const int64_t task = work % tiling_.tasksKey;
+            const int64_t takenItem = MinOf(item, tiling_.itemsKey - 1);
+            const int64_t split = takenItem / tiling_.tasksKey;
+            const int64_t task = takenItem % tiling_.tasksKey;
             const int64_t headTile = task % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -337,7 +337,7 @@ private:
                 MinOf(kvSeqLenGm_.GetValue(batch)
                     - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
                     tiling_.keyCapacityKey);
-            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
+            const int64_t tileTotal = item >= tiling_.itemsKey ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -349,12 +349,12 @@ private:
                 const int64_t slot = stepsBegunKey_++ % kRing;
                 itemsBegunKey_ += tile == 0;
                 const int64_t itemSlot = itemsBegunKey_ % kRing;
-                vectorStepsKey_[slot] = {tile, rows, tiles, item, slot, rowBegin, steps, firstHead,
+                vectorStepsKey_[slot] = {tile, rows, tiles, slot, rowBegin, steps, firstHead,
                     itemSlot, split, batch};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < tiles && item < tiling_.itemsKey) {
+                if (tile < tiles) {
                     SoftmaxTile(keyOperands, keyEnd, firstTile, tile, slot, itemSlot, rowBegin,
                         rows);
                 }
@@ -364,7 +364,7 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.itemsKey) {
+                    if (earlier.tile < earlier.tiles) {
                         UpdateTile(keyOperands, earlier.slot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlier.steps - 1) {
@@ -380,9 +380,9 @@ private:
             firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
         // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = firstItemKeyShare; item < turnsEndKeyShare; item += blockCount_) {
-            const int64_t work = MinOf(item, tiling_.itemsKeyShare - 1);
-            const int64_t split = work / tiling_.tasksKeyShare;
-            const int64_t task = work % tiling_.tasksKeyShare;
+            const int64_t takenItem = MinOf(item, tiling_.itemsKeyShare - 1);
+            const int64_t split = takenItem / tiling_.tasksKeyShare;
+            const int64_t task = takenItem % tiling_.tasksKeyShare;
             const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
             const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
@@ -408,7 +408,8 @@ private:
                     ? 0
                     : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
                         tiling_.keyCapacityKeyShare);
-            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
+            const int64_t tileTotal =
+                (taskRows == 0 || item >= tiling_.itemsKeyShare) ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -421,12 +422,12 @@ private:
                 const int64_t slot = stepsBegunKeyShare_++ % kRing;
                 itemsBegunKeyShare_ += tile == 0;
                 const int64_t itemSlot = itemsBegunKeyShare_ % kRing;
-                vectorStepsKeyShare_[slot] = {tile, rows, tiles, item, slot, rowBegin, steps,
-                    itemSlot, heads, firstHead, memberPlace, split};
+                vectorStepsKeyShare_[slot] = {tile, rows, tiles, slot, rowBegin, steps, itemSlot,
+                    heads, firstHead, memberPlace, split};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < tiles && item < tiling_.itemsKeyShare) {
+                if (tile < tiles) {
                     SoftmaxTile(keyShareOperands, keyEnd, firstTile, tile, slot, itemSlot, rowBegin,
                         rows);
                 }
@@ -436,7 +437,7 @@ private:
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles && earlier.item < tiling_.itemsKeyShare) {
+                    if (earlier.tile < earlier.tiles) {
                         UpdateTile(keyShareOperands, earlier.slot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlier.steps - 1) {
@@ -452,7 +453,7 @@ private:
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
     }
@@ -501,11 +502,11 @@ private:
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryKey(int64_t item, int64_t batch, int64_t firstHead,
-        int64_t heads, int64_t rowFractals, int64_t tiles)
+    __aicore__ inline void LoadQueryKey(int64_t batch, int64_t firstHead, int64_t heads,
+        int64_t rowFractals, int64_t tiles)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0 && item < tiling_.itemsKey) {
+        if (tiles > 0) {
             LoadNz(queryL1,
                 queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN], heads,
                 tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
@@ -650,11 +651,11 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryKeyShare(int64_t item, int64_t firstHead, int64_t heads,
-        int64_t rowFractals, int64_t tiles, int64_t memberPlace, int64_t members)
+    __aicore__ inline void LoadQueryKeyShare(int64_t firstHead, int64_t heads, int64_t rowFractals,
+        int64_t tiles, int64_t memberPlace, int64_t members)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0 && item < tiling_.itemsKeyShare) {
+        if (tiles > 0) {
             for (int64_t member = 0; member < members; ++member) {
                 const int64_t rowBatch = memberRows_[memberPlace + member];
                 LoadNz(queryL1[member * heads * kFractal],
@@ -701,7 +702,7 @@ private:
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                     Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / 8);
+                        chunk, 1, kTileKeys / kBlockLanes);
                 }
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
@@ -709,10 +710,10 @@ private:
             PipeBarrier<PIPE_V>();
             MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
+            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
@@ -729,7 +730,7 @@ private:
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                     Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / 8);
+                        kTileKeys / kBlockLanes);
                 }
             }
             // rescale = exp(rowMax - newMax)
@@ -740,10 +741,10 @@ private:
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            SumOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
+            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
             Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
@@ -759,6 +760,7 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
+        // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
         if (rows <= 0) {
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingKeyReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingKeyReadyMTE2Taken);
@@ -815,15 +817,15 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
             const int64_t head = firstHead + rowBegin + r0;
-            auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
-            auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+            auto maxOut = View<float>(ub_, kMaxOut + maxOutSlot_ * kMaxOutSlot);
+            auto sumOut = View<float>(ub_, kSumOut + maxOutSlot_ * kSumOutSlot);
+            WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
             {
                 auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
-                    BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
-                    BrcbRepeatParams(1, 8));
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
                 SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
@@ -832,12 +834,14 @@ private:
                 Adds(partial, accumulator_[r0 * kPaddedHeadSize], float(0),
                     chunk * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
-                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                SetFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
-                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                StoreRows(partialMaxKeyGm_[partialRow * 8], leavingMax, chunk, 8, 8, 8);
-                StoreRows(partialSumKeyGm_[partialRow * 8], leavingSum, chunk, 8, 8, 8);
+                WaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
+                StoreRows(partialMaxKeyGm_[partialRow * kBlockLanes], maxOut, chunk, kBlockLanes,
+                    kBlockLanes, kBlockLanes);
+                StoreRows(partialSumKeyGm_[partialRow * kBlockLanes], sumOut, chunk, kBlockLanes,
+                    kBlockLanes, kBlockLanes);
                 StoreRows(partialOutKeyGm_[partialRow * kPaddedHeadSize], partial, chunk,
                     kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
@@ -846,8 +850,8 @@ private:
                 SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                 partialSlot_ ^= 1;
             }
-            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-            leavingMaxSlot_ ^= 1;
+            SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
+            maxOutSlot_ ^= 1;
         }
     }
 
@@ -857,16 +861,16 @@ private:
     {
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
-            auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
-            auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+            auto maxOut = View<float>(ub_, kMaxOut + maxOutSlot_ * kMaxOutSlot);
+            auto sumOut = View<float>(ub_, kSumOut + maxOutSlot_ * kSumOutSlot);
+            WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
             {
                 auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
-                    BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kResultRowsPerStep / 8,
-                    BrcbRepeatParams(1, 8));
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
                 SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
@@ -875,7 +879,7 @@ private:
                 Adds(partial, accumulator_[r0 * kPaddedHeadSize], float(0),
                     chunk * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / heads;
                      run < CeilDiv(rowBegin + r0 + chunk, heads);
                      ++run) {
@@ -886,10 +890,10 @@ private:
                         memberRows_[memberPlace + (rowBegin + r0 + row) / heads];
                     const int64_t partialRow =
                         split * tiling_.rowTotal + rowBatch * tiling_.queryHeads + head;
-                    StoreRows(partialMaxKeyShareGm_[partialRow * 8], leavingMax[row * 8], runRows,
-                        8, 8, 8);
-                    StoreRows(partialSumKeyShareGm_[partialRow * 8], leavingSum[row * 8], runRows,
-                        8, 8, 8);
+                    StoreRows(partialMaxKeyShareGm_[partialRow * kBlockLanes],
+                        maxOut[row * kBlockLanes], runRows, kBlockLanes, kBlockLanes, kBlockLanes);
+                    StoreRows(partialSumKeyShareGm_[partialRow * kBlockLanes],
+                        sumOut[row * kBlockLanes], runRows, kBlockLanes, kBlockLanes, kBlockLanes);
                     StoreRows(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
                         partial[row * kPaddedHeadSize], runRows, kPaddedHeadSize, kPaddedHeadSize,
                         kPaddedHeadSize);
@@ -900,8 +904,8 @@ private:
                 SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                 partialSlot_ ^= 1;
             }
-            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-            leavingMaxSlot_ ^= 1;
+            SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
+            maxOutSlot_ ^= 1;
         }
     }
 
@@ -913,45 +917,44 @@ private:
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
-            const int64_t r0 = unit % stepsPerToken * kResultRowsPerStep;
-            const int64_t chunk = MinOf(kResultRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
-            const int64_t batch = unit / stepsPerToken;
-            Duplicate(mergedMax_, float(kLowest), chunk * 8);
-            Duplicate(mergedSum_, float(0), chunk * 8);
+            const int64_t token = unit / stepsPerToken;
+            const int64_t firstHead = unit % stepsPerToken * kResultRowsPerStep;
+            const int64_t chunk = MinOf(kResultRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t statisticLanes = chunk * kBlockLanes;
+            const int64_t firstRow = token * tiling_.queryHeads + firstHead;
+            Duplicate(mergedMax_, float(kLowest), statisticLanes);
+            Duplicate(mergedSum_, float(0), statisticLanes);
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splitsKey; ++part) {
+                const int64_t partialRow = part * tiling_.rowTotal + firstRow;
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
                 auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                LoadRow(partMax, partialMaxKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    chunk * 8);
-                LoadRow(partSum, partialSumKeyGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                    chunk * 8);
+                LoadRow(partMax, partialMaxKeyGm_[partialRow * kBlockLanes], statisticLanes);
+                LoadRow(partSum, partialSumKeyGm_[partialRow * kBlockLanes], statisticLanes);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                LoadRow(partial,
-                    partialOutKeyGm_[(part * tiling_.rowTotal + firstRow) * kPaddedHeadSize],
+                LoadRow(partial, partialOutKeyGm_[partialRow * kPaddedHeadSize],
                     chunk * kPaddedHeadSize);
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                Max(newMaxBlocks_, mergedMax_, partMax, statisticLanes);
                 PipeBarrier<PIPE_V>();
-                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, statisticLanes);
+                Sub(partMax, partMax, newMaxBlocks_, statisticLanes);
                 PipeBarrier<PIPE_V>();
-                Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                Exp(partMax, partMax, chunk * 8);
-                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                Exp(mergedRescale_, mergedRescale_, statisticLanes);
+                Exp(partMax, partMax, statisticLanes);
+                Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
                 PipeBarrier<PIPE_V>();
-                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                Mul(partSum, partSum, partMax, chunk * 8);
+                Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
+                Mul(partSum, partSum, partMax, statisticLanes);
                 PipeBarrier<PIPE_V>();
-                Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                Add(mergedSum_, mergedSum_, partSum, statisticLanes);
                 MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize, kPaddedHeadSize);
                 MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
                 PipeBarrier<PIPE_V>();
@@ -961,39 +964,38 @@ private:
                 partialSlot_ ^= 1;
                 partMaxSlot_ ^= 1;
             }
-            if (kvShareMapGm_.GetValue(batch) >= 0) {
+            if (kvShareMapGm_.GetValue(token) >= 0) {
                 for (int64_t part = 0; part < tiling_.splitsKeyShare; ++part) {
+                    const int64_t partialRow = part * tiling_.rowTotal + firstRow;
                     auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                     auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
                     auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    LoadRow(partMax,
-                        partialMaxKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8], chunk * 8);
-                    LoadRow(partSum,
-                        partialSumKeyShareGm_[(part * tiling_.rowTotal + firstRow) * 8], chunk * 8);
+                    LoadRow(partMax, partialMaxKeyShareGm_[partialRow * kBlockLanes],
+                        statisticLanes);
+                    LoadRow(partSum, partialSumKeyShareGm_[partialRow * kBlockLanes],
+                        statisticLanes);
                     WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                     SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                     SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    LoadRow(partial,
-                        partialOutKeyShareGm_[(part * tiling_.rowTotal
-                            + firstRow) * kPaddedHeadSize],
+                    LoadRow(partial, partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
                         chunk * kPaddedHeadSize);
                     WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                    Max(newMaxBlocks_, mergedMax_, partMax, statisticLanes);
                     PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, statisticLanes);
+                    Sub(partMax, partMax, newMaxBlocks_, statisticLanes);
                     PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                    Exp(partMax, partMax, chunk * 8);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                    Exp(mergedRescale_, mergedRescale_, statisticLanes);
+                    Exp(partMax, partMax, statisticLanes);
+                    Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
                     PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                    Mul(partSum, partSum, partMax, chunk * 8);
+                    Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
+                    Mul(partSum, partSum, partMax, statisticLanes);
                     PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                    Add(mergedSum_, mergedSum_, partSum, statisticLanes);
                     MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize,
                         kPaddedHeadSize);
                     MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
@@ -1006,7 +1008,7 @@ private:
                 }
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
-            Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
+            Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
             auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
@@ -1014,8 +1016,8 @@ private:
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            StoreRows(outGm_[batch * tiling_.outStrideB + r0 * tiling_.outStrideN], result, chunk,
-                tiling_.headDim, tiling_.outStrideN, kPaddedHeadSize);
+            StoreRows(outGm_[token * tiling_.outStrideB + firstHead * tiling_.outStrideN], result,
+                chunk, tiling_.headDim, tiling_.outStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }
@@ -1026,30 +1028,24 @@ private:
     // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
     uint32_t productL0Slot_ = 0, valueL1Slot_ = 0, probL1Slot_ = 0, scoreSlot_ = 0;
-    uint32_t partialSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0, resultSlot_ = 0;
+    uint32_t partialSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0, resultSlot_ = 0;
 
-    // The steps and items that have begun, and the scalars of the last steps
-    int64_t stepsBegunKey_ = 0;
-    int64_t itemsBegunKey_ = 0;
-    int64_t stepsBegunKeyShare_ = 0;
-    int64_t itemsBegunKeyShare_ = 0;
+    // The steps and items that have begun; the scalars of the last steps, and their items
+    int64_t stepsBegunKey_ =
+        0, itemsBegunKey_ = 0, stepsBegunKeyShare_ = 0, itemsBegunKeyShare_ = 0;
     struct CubeStepKey {
-        int64_t tile, tiles, item, firstTile, keyEnd, valueEntry, kvHead, taskRows, slot;
-    };
-    CubeStepKey cubeStepsKey_[kRing];
+        int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows, slot;
+    } cubeStepsKey_[kRing];
     struct CubeStepKeyShare {
-        int64_t tile, tiles, item, firstTile, keyEnd, valueEntry, kvHead, taskRows, slot;
-    };
-    CubeStepKeyShare cubeStepsKeyShare_[kRing];
+        int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows, slot;
+    } cubeStepsKeyShare_[kRing];
     struct VectorStepKey {
-        int64_t tile, rows, tiles, item, slot, rowBegin, steps, firstHead, itemSlot, split, batch;
-    };
-    VectorStepKey vectorStepsKey_[kRing];
+        int64_t tile, rows, tiles, slot, rowBegin, steps, firstHead, itemSlot, split, batch;
+    } vectorStepsKey_[kRing];
     struct VectorStepKeyShare {
-        int64_t tile, rows, tiles, item, slot, rowBegin, steps, itemSlot, heads, firstHead,
-            memberPlace, split;
-    };
-    VectorStepKeyShare vectorStepsKeyShare_[kRing];
+        int64_t tile, rows, tiles, slot, rowBegin, steps, itemSlot, heads, firstHead, memberPlace,
+            split;
+    } vectorStepsKeyShare_[kRing];
 
     // Arrays that this core has collected
     int64_t memberRows_[kRing * 256];  // batch rows of the task, by member

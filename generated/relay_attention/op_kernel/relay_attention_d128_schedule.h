@@ -9,6 +9,7 @@ namespace relay_attention_d128 {
 
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
@@ -28,7 +29,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
 // lanes of a row, one for 8 keys, whole repeats
-constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
+constexpr int64_t kFoldedLanes =
+    (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedHeadSize;  // elements of a block of values
 // keys of the probabilities of a band in L1, a slot
@@ -53,6 +55,7 @@ static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of 
 static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
@@ -62,23 +65,23 @@ constexpr uint32_t
     kResultSlot = kResultRowsPerStep * kPaddedHeadSize * 2,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kResultBlocksSlot = kResultRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    // 2 slots: row maxima of a partial, one block a row
-    kLeavingMaxSlot = kResultRowsPerStep * 8 * 4,
-    // 2 slots: row sums of a partial, one block a row
-    kLeavingSumSlot = kResultRowsPerStep * 8 * 4,
+    // a row statistic, two blocks a row
+    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
+    kMaxOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    kMergedMaxSlot = kResultRowsPerStep * 8 * 4,  // maximum of the merged rows
-    kMergedSumSlot = kResultRowsPerStep * 8 * 4,  // sum of the merged rows
-    kNewMaxBlocksSlot = kResultRowsPerStep * 8 * 4,  // maximum including the partial
-    kMergedRescaleSlot = kResultRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
+    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
+    kMergedMaxSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kNewMaxBlocksSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    // exp(old max - new max) of merged rows
+    kMergedRescaleSlot = kResultRowsPerStep * kBlockLanes * 4,
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kResultRowsPerStep * kPaddedHeadSize * 4,
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kResultRowsPerStep * 8 * 4,
-    kPartSumSlot = kResultRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
+    kPartMaxSlot = kResultRowsPerStep * kBlockLanes * 4,
+    kPartSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     // maximum or sum of each row of the tile
     kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
@@ -87,16 +90,16 @@ constexpr uint32_t
 constexpr uint32_t kAccumulator = 0, kScore = kAccumulator + kAccumulatorSlot,
     kResult = kScore + 2 * kScoreSlot, kProb = kResult + 2 * kResultSlot,
     kLanes = kProb + kProbSlot, kResultBlocks = kLanes + kLanesSlot,
-    kLeavingMax = kResultBlocks + kResultBlocksSlot,
-    kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot, kRowMax = kLeavingSum + 2 * kLeavingSumSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kRowBlocks = kRowSum + kRowSumSlot,
-    kMergedMax = kRowBlocks + kRowBlocksSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
-    kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartMax = kPartial + 2 * kPartialSlot,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kRescale = kPartSum + 2 * kPartSumSlot,
-    kTileStat = kRescale + kRescaleSlot, kNewMax = kTileStat + kTileStatSlot,
-    kUbEnd = kNewMax + kNewMaxSlot;
-static_assert(kUbEnd <= 188416, "the buffers fit into UB");
+    kMaxOut = kResultBlocks + kResultBlocksSlot, kSumOut = kMaxOut + 2 * kMaxOutSlot,
+    kRowMax = kSumOut + 2 * kSumOutSlot, kRowSum = kRowMax + kRowMaxSlot,
+    kRowBlocks = kRowSum + kRowSumSlot, kMergedMax = kRowBlocks + kRowBlocksSlot,
+    kMergedSum = kMergedMax + kMergedMaxSlot, kNewMaxBlocks = kMergedSum + kMergedSumSlot,
+    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
+    kPartial = kMergedRescale + kMergedRescaleSlot + kHalfBankRow,
+    kPartMax = kPartial + 2 * kPartialSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
+    kRescale = kPartSum + 2 * kPartSumSlot, kTileStat = kRescale + kRescaleSlot,
+    kNewMax = kTileStat + kTileStatSlot, kUbEnd = kNewMax + kNewMaxSlot, kUbBytes = 188416;
+static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
@@ -105,23 +108,23 @@ constexpr uint32_t
     kProbL1Slot = kRowsPerBand * kProbPiece * 2;  // 2 slots: probabilities of a band of rows, Nz
 constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kValueL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1 = kValueL1 + 2 * kValueL1Slot,
-    kL1End = kProbL1 + 2 * kProbL1Slot;
-static_assert(kL1End <= 524032, "the buffers fit into L1");
+    kL1End = kProbL1 + 2 * kProbL1Slot, kL1Bytes = 524032;
+static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
 // L0A
 constexpr uint32_t kLeftL0Slot = kRowsPerBand * kBaseK * 2;  // 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
-static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
+constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot, kL0aBytes = 65536;
+static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
 constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
-static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
+constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot, kL0bBytes = 65536;
+static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
     kRowsPerBand * (kBaseN > kPaddedHeadSize ? kBaseN : kPaddedHeadSize) * 4;
-constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
-static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
+constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot, kL0cBytes = 131072;
+static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace relay_attention_d128
 

@@ -13,7 +13,7 @@
 #include "../op_kernel/self_attention_d128_e128_key_value_clampType_MIN_MAX_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_schedule.h"
-#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_maskType_NORM_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_key_padded_value_padded_schedule.h"
@@ -320,7 +320,6 @@ inline void SetScalars(const Problem &problem, SelfAttentionTiling &tiling)
     tiling.windowSize = problem.windowSize;
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
-    tiling.positions = problem.qRows;
     tiling.cacheKIsLayers = problem.cacheKLayout == values::CacheKLayout::kLayers;
     tiling.cacheVIsLayers = problem.cacheVLayout == values::CacheVLayout::kLayers;
     tiling.queryElements =
@@ -647,7 +646,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
                 schedule::kPrefetch, schedule::kRing}};
     }
-    // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
+    // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
     if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven != 0 &&
@@ -666,7 +665,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.cacheVSplit == 0 &&
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask;
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI
@@ -703,7 +702,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
                 schedule::kPrefetch, schedule::kRing}};
     }
-    // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
+    // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
     if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven != 0 &&
@@ -722,7 +721,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.cacheVSplit == 0 &&
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask;
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM
@@ -839,7 +838,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
                 schedule::kPrefetch, schedule::kRing}};
     }
-    // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
+    // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
     if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven != 0 &&
@@ -858,7 +857,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.cacheVSplit == 0 &&
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask;
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI

@@ -24,7 +24,7 @@
 #include "self_attention_d128_e128_key_value_clampType_MIN_MAX.h"
 #include "self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
 #include "self_attention_d128_e128.h"
-#include "self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
+#include "self_attention_d128_e128_key_value_attentionMask.h"
 #include "self_attention_d128_e128_key_value_maskType_NORM_COMPRESS.h"
 #include "self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
 #include "self_attention_d128_e128_key_value_key_padded_value_padded.h"
@@ -40,7 +40,7 @@
 #include "self_attention_d128_e128_key_value_clampType_MIN_MAX.h"
 #include "self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
 #include "self_attention_d128_e128.h"
-#include "self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
+#include "self_attention_d128_e128_key_value_attentionMask.h"
 #include "self_attention_d128_e128_key_value_maskType_NORM_COMPRESS.h"
 #include "self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
 #include "self_attention_d128_e128_key_value_key_padded_value_padded.h"
@@ -131,7 +131,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     } else if (TILING_KEY_IS(31311840643088)) {
         static_assert(31311840643088 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
@@ -145,7 +145,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     } else if (TILING_KEY_IS(15659742496784)) {
         static_assert(15659742496784 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
@@ -180,7 +180,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     } else if (TILING_KEY_IS(31310311819280)) {
         static_assert(31310311819280 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
@@ -255,7 +255,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     } else if (TILING_KEY_IS(31311840643089)) {
         static_assert(31311840643089 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
@@ -269,7 +269,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     } else if (TILING_KEY_IS(15659742496785)) {
         static_assert(15659742496785 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
@@ -304,7 +304,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     } else if (TILING_KEY_IS(31310311819281)) {
         static_assert(31310311819281 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);

@@ -95,9 +95,7 @@ struct SelfAttentionTiling {
     int64_t outRingPart;  // bytes of one block's outRing
     int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
-    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
-    // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
-    float attentionMaskFactor;
+    float attentionMaskFactor;  // -3e+38 or 1.0, by kernelType, calcType, maskType
     // elements between neighbours of attentionMask along B; 0: all have the same
     int64_t attentionMaskStrideB;
     // elements between neighbours of attentionMask along N; 0: all have the same
@@ -110,7 +108,6 @@ struct SelfAttentionTiling {
     float clampMax;  // clampMax
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
-    int64_t positions;  // qRows
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t keyStrideB;  // elements between neighbours of key along B

@@ -13,7 +13,7 @@
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_key_padded_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS_schedule.h"
@@ -27,7 +27,7 @@
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE_schedule.h"
-#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE_schedule.h"
@@ -391,10 +391,9 @@ inline void SetScalars(const Problem &problem, SelfAttentionPaEncoderTiling &til
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
     tiling.seqLenIs2Batch = problem.seqLenLayout == values::SeqLenLayout::k2Batch;
-    tiling.batchScalar = problem.batch;
+    tiling.batchRows = problem.batch;
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
-    tiling.positions = problem.qRows;
     tiling.maskPitch0 = problem.maskRows * 128;
     tiling.windowSize = problem.windowSize;
     if (problem.maskDtype == values::MaskDtype::kFloat16) {
@@ -653,7 +652,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
                 schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
     }
-    // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
+    // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
         && problem.maskDtype == values::MaskDtype::kFloat16)
         || (problem.queryDtype == values::QueryDtype::kBfloat16
@@ -667,7 +666,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskLayout == values::MaskLayout::kPerHead &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask;
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI
@@ -699,7 +698,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
                 schedule::kPrefetch, schedule::kRing, 0}};
     }
-    // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
+    // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
         && problem.maskDtype == values::MaskDtype::kFloat16)
         || (problem.queryDtype == values::QueryDtype::kBfloat16
@@ -713,7 +712,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskLayout == values::MaskLayout::kFull &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask;
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM
@@ -805,7 +804,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
                 schedule::kPrefetch, schedule::kRing, 0}};
     }
-    // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
+    // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
         && problem.maskDtype == values::MaskDtype::kFloat16)
         || (problem.queryDtype == values::QueryDtype::kBfloat16
@@ -819,7 +818,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskLayout == values::MaskLayout::kSquare &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask;
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskMaskTypeALIBI
@@ -1048,7 +1047,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
                 schedule::kPrefetch, schedule::kRing, 0}};
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
     // int8
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.valueGiven != 0 &&
@@ -1066,7 +1065,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         const Key key =
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE;
         return Choice{key,
@@ -1098,7 +1097,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
                 schedule::kPrefetch, schedule::kRing, 0}};
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
     // int8
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.valueGiven != 0 &&
@@ -1116,7 +1115,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         const Key key =
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE;
         return Choice{key,
@@ -1170,7 +1169,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
                 schedule::kPrefetch, schedule::kRing, 0}};
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
     // int8
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.valueGiven != 0 &&
@@ -1188,7 +1187,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         const Key key =
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE;
         return Choice{key,

@@ -23,7 +23,7 @@
 #include "self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD.h"
 #include "self_attention_pa_encoder_d128_e128.h"
 #include "self_attention_pa_encoder_d128_e128_key_padded.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI.h"
+#include "self_attention_pa_encoder_d128_e128_value_mask.h"
 #include "self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS.h"
@@ -40,7 +40,7 @@
 #include "self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD.h"
 #include "self_attention_pa_encoder_d128_e128.h"
 #include "self_attention_pa_encoder_d128_e128_key_padded.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI.h"
+#include "self_attention_pa_encoder_d128_e128_value_mask.h"
 #include "self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS.h"
@@ -56,7 +56,7 @@
 #include "self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE.h"
-#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE.h"
@@ -128,7 +128,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     } else if (TILING_KEY_IS(2722438990872)) {
         static_assert(2722438990872 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(1368014343192)) {
@@ -140,7 +140,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     } else if (TILING_KEY_IS(1372544191512)) {
         static_assert(1372544191512 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(4076863540248)) {
@@ -172,7 +172,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     } else if (TILING_KEY_IS(2717909142552)) {
         static_assert(2717909142552 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskTypeALIBI));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(6794772728856)) {
@@ -243,7 +243,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     } else if (TILING_KEY_IS(2722457865241)) {
         static_assert(2722457865241 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
         chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(1368033217561)) {
@@ -255,7 +255,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     } else if (TILING_KEY_IS(1372563065881)) {
         static_assert(1372563065881 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
         chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(4076863540249)) {
@@ -287,7 +287,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     } else if (TILING_KEY_IS(2717928016921)) {
         static_assert(2717928016921 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskTypeALIBI));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
         chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(6794772728857)) {
@@ -373,7 +373,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         static_assert(226949932010522 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE));
         namespace chosen =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
@@ -389,7 +389,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         static_assert(225600037211162 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE));
         namespace chosen =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
@@ -412,7 +412,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         static_assert(226945402162202 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE));
         namespace chosen =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);

@@ -10,6 +10,7 @@ namespace self_attention_pa_encoder_d128_e128_query_padded {
 
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
@@ -26,7 +27,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
 // lanes of a row, one for 8 keys, whole repeats
-constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
+constexpr int64_t kFoldedLanes =
+    (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
 // tiles by which the scores run ahead of the weighted sums
@@ -47,31 +49,32 @@ static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of 
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kLeavingOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
+    kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kZeroWideSlot = kRowsPerStep * kPaddedValueSize * 4,  // zeros
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kZeroRowsSlot = kRowsPerStep * kPaddedValueSize * 2,  // rows of zeros
-    kSumBlocksSlot = kRowsPerVector * 8 * 4,  // row sums of the tile, 8 lanes a row
-    kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
-    kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
-    kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
-    kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
-    kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
-    kMergedRescaleSlot = kRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
+    kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
+    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kRowsPerStep * 8 * 4,
-    kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
+    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
+    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
@@ -79,19 +82,20 @@ constexpr uint32_t
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
 constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
-    kProb = kAccumulator + kAccumulatorSlot, kLeavingOut = kProb + kProbSlot,
-    kResult = kLeavingOut + 2 * kLeavingOutSlot, kZeroWide = kResult + 2 * kResultSlot,
+    kProb = kAccumulator + kAccumulatorSlot, kRowsOut = kProb + kProbSlot,
+    kResult = kRowsOut + 2 * kRowsOutSlot, kZeroWide = kResult + 2 * kResultSlot,
     kLanes = kZeroWide + kZeroWideSlot, kZeroRows = kLanes + kLanesSlot,
     kSumBlocks = kZeroRows + kZeroRowsSlot, kRowBlocks = kSumBlocks + kSumBlocksSlot,
-    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kMaxOut = kRowBlocks + kRowBlocksSlot, kSumOut = kMaxOut + 2 * kMaxOutSlot,
+    kMergedMax = kSumOut + 2 * kSumOutSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
     kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kPartMax = kPartial + 2 * kPartialSlot,
-    kPartSum = kPartMax + 2 * kPartMaxSlot, kRowMax = kPartSum + 2 * kPartSumSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
-    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kTileSum = kRescale + kRescaleSlot, kUbEnd = kTileSum + kTileSumSlot;
-static_assert(kUbEnd <= 188416, "the buffers fit into UB");
+    kPartial = kMergedRescale + kMergedRescaleSlot + kHalfBankRow,
+    kPartMax = kPartial + 2 * kPartialSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
+    kRowMax = kPartSum + 2 * kPartSumSlot, kRowSum = kRowMax + kRowMaxSlot,
+    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
+    kRescale = kNewMax + kNewMaxSlot, kTileSum = kRescale + kRescaleSlot,
+    kUbEnd = kTileSum + kTileSumSlot, kUbBytes = 188416;
+static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
@@ -100,25 +104,25 @@ constexpr uint32_t
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
 constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
-    kL1End = kValueL1 + 2 * kValueL1Slot;
-static_assert(kL1End <= 524032, "the buffers fit into L1");
+    kL1End = kValueL1 + 2 * kValueL1Slot, kL1Bytes = 524032;
+static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0Slot =
     kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
-constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
-static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
+constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot, kL0aBytes = 65536;
+static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
 constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
-static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
+constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot, kL0bBytes = 65536;
+static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
     kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
-static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
+constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot, kL0cBytes = 131072;
+static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace self_attention_pa_encoder_d128_e128_query_padded
 

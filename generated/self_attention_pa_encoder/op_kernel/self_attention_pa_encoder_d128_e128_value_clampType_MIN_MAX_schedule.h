@@ -10,6 +10,7 @@ namespace self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX {
 
 // Fixed by the device and by what the kernel is specialized on.
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
@@ -27,7 +28,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
 // lanes of a row, one for 8 keys, whole repeats
-constexpr int64_t kFoldedLanes = (kTileKeys / 8 + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
+constexpr int64_t kFoldedLanes =
+    (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
 // keys of the probabilities of a band in L1, a slot
@@ -48,6 +50,7 @@ static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of 
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
@@ -59,33 +62,33 @@ constexpr uint32_t
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kRowBlocksSlot = kRowsPerStep * 16 * 4,  // a row statistic, two blocks a row
-    kLeavingMaxSlot = kRowsPerStep * 8 * 4,  // 2 slots: row maxima of a partial, one block a row
-    kLeavingSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sums of a partial, one block a row
-    kMergedMaxSlot = kRowsPerStep * 8 * 4,  // maximum of the merged rows
-    kMergedSumSlot = kRowsPerStep * 8 * 4,  // sum of the merged rows
-    kNewMaxBlocksSlot = kRowsPerStep * 8 * 4,  // maximum including the partial
-    kMergedRescaleSlot = kRowsPerStep * 8 * 4,  // exp(old max - new max) of the merged rows
+    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
+    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kRowsPerStep * 8 * 4,
-    kPartSumSlot = kRowsPerStep * 8 * 4,  // 2 slots: row sum of one partial
+    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
+    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4;  // running maximum including the tile
 constexpr uint32_t kScore = 0, kAccumulator = kScore + 2 * kScoreSlot,
     kProb = kAccumulator + kAccumulatorSlot, kResult = kProb + kProbSlot,
     kLanes = kResult + 2 * kResultSlot, kRowMax = kLanes + kLanesSlot,
     kRowSum = kRowMax + kRowMaxSlot, kRowBlocks = kRowSum + kRowSumSlot,
-    kLeavingMax = kRowBlocks + kRowBlocksSlot, kLeavingSum = kLeavingMax + 2 * kLeavingMaxSlot,
-    kMergedMax = kLeavingSum + 2 * kLeavingSumSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
+    kMaxOut = kRowBlocks + kRowBlocksSlot, kSumOut = kMaxOut + 2 * kMaxOutSlot,
+    kMergedMax = kSumOut + 2 * kSumOutSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
     kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kPartial = kMergedRescale + kMergedRescaleSlot + 256, kRescale = kPartial + 2 * kPartialSlot,
-    kPartMax = kRescale + kRescaleSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
-    kTileStat = kPartSum + 2 * kPartSumSlot, kNewMax = kTileStat + kTileStatSlot,
-    kUbEnd = kNewMax + kNewMaxSlot;
-static_assert(kUbEnd <= 188416, "the buffers fit into UB");
+    kPartial = kMergedRescale + kMergedRescaleSlot + kHalfBankRow,
+    kRescale = kPartial + 2 * kPartialSlot, kPartMax = kRescale + kRescaleSlot,
+    kPartSum = kPartMax + 2 * kPartMaxSlot, kTileStat = kPartSum + 2 * kPartSumSlot,
+    kNewMax = kTileStat + kTileStatSlot, kUbEnd = kNewMax + kNewMaxSlot, kUbBytes = 188416;
+static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
@@ -94,23 +97,23 @@ constexpr uint32_t
     kProbL1Slot = kRowsPerBand * kProbPiece * 2;  // 2 slots: probabilities of a band of rows, Nz
 constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
     kValueL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1 = kValueL1 + kValueL1Slot,
-    kL1End = kProbL1 + 2 * kProbL1Slot;
-static_assert(kL1End <= 524032, "the buffers fit into L1");
+    kL1End = kProbL1 + 2 * kProbL1Slot, kL1Bytes = 524032;
+static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
 // L0A
 constexpr uint32_t kLeftL0Slot = kRowsPerBand * kBaseK * 2;  // 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot;
-static_assert(kL0aEnd <= 65536, "the buffers fit into L0A");
+constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot, kL0aBytes = 65536;
+static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
 constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot;
-static_assert(kL0bEnd <= 65536, "the buffers fit into L0B");
+constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot, kL0bBytes = 65536;
+static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
     kRowsPerBand * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot;
-static_assert(kL0cEnd <= 131072, "the buffers fit into L0C");
+constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot, kL0cBytes = 131072;
+static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX
 

@@ -61,7 +61,7 @@ constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one 
 constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
 constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kMaxOutFree = 3;  // MTE3_V, maxOut, sumOut, rowsOut: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
@@ -70,8 +70,7 @@ constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
 constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
-// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
-constexpr int32_t kLeavingMaxReady = 3;
+constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, rowsOut: one id a slot
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
 // the order of the stages a slot is read before it is written again.
@@ -154,31 +153,33 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const Item work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 tiling_.seqLenIs2Batch ? KeysBefore(work.batch) : work.firstToken;
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(work, item, rowFractals);
+            LoadQuery(work, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {work, tile, item, keyStart, slot, rowFractals};
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                cubeSteps_[slot] = {tile, keyStart, slot, rowFractals, itemSlot};
                 if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier =
-                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
                         AwaitProbabilities();
                     }
                 }
-                if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work, rowFractals, keyStart, tile, stepsBegun_);
+                if (tile < work.tiles) {
+                    ScoreTile(work, rowFractals, keyStart, tile);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier =
-                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.work, earlier.rowFractals, earlier.valueStart,
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
+                        WeightedTile(earlierWork, earlier.rowFractals, earlier.keyStart,
                             earlier.tile, earlier.slot);
                     }
                 }
@@ -204,14 +205,14 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
             SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
         // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const Item work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -219,24 +220,24 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {work, tile, rows, item, slot, rowBegin, itemSlot};
+                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work, tile, stepsBegun_, slot, itemSlot, rowBegin, rows);
+                if (tile < work.tiles) {
+                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const VectorStep &earlier =
-                        vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const VectorStep &earlier = vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                    if (earlier.tile < earlierWork.tiles) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.work.steps - 1) {
-                        WriteRows(earlier.work, earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                    if (earlier.tile == earlierWork.steps - 1) {
+                        WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -249,7 +250,7 @@ private:
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
     }
@@ -274,16 +275,17 @@ private:
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         Item found;
-        const int64_t work =
-            MinOf(item
-                + (item / blockCount_ < tiling_.items / blockCount_
-                    && (tiling_.items / blockCount_ - item / blockCount_) % 2 == 1
+        const int64_t roundOfItem =
+            MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - item / blockCount_, 0);
+        const int64_t takenItem =
+            MinOf(blockIndex_ + roundOfItem * blockCount_
+                + (tiling_.items / blockCount_ > roundOfItem
+                    && (tiling_.items / blockCount_ - roundOfItem) % 2 == 1
                     ? blockCount_ - 1 - 2 * blockIndex_
                     : 0),
                 tiling_.items - 1);
-        found.split = work / tiling_.tasks;
-        const int64_t task = work % tiling_.tasks;
-        const int64_t positionsPerTask = tiling_.queriesPerTask;
+        found.split = takenItem / tiling_.tasks;
+        const int64_t task = takenItem % tiling_.tasks;
         const int64_t headTasks = tiling_.kvHeads * tiling_.headTiles;
         const int64_t taskOfBatch = task % (tiling_.queryTiles * headTasks);
         const int64_t firstHeadTask =
@@ -294,7 +296,7 @@ private:
         const int64_t headTask =
             task / (tiling_.queryTiles * headTasks) * headTasks + firstHeadTask
                 + taskOfHeads % headsBeside;
-        found.firstQuery = queryTile * positionsPerTask;
+        found.firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
         found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
@@ -302,15 +304,16 @@ private:
         found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
         const int64_t seqLenOfBatch = seqLenGm_.GetValue(found.batch);
         const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
-        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
+        found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
         found.keyEnd =
             MinOf(MinOf(tiling_.seqLenIs2Batch
-                ? seqLenGm_.GetValue(tiling_.batchScalar + found.batch)
+                ? seqLenGm_.GetValue(tiling_.batchRows + found.batch)
                 : seqLenOfBatch, tiling_.keyCapacity),
                 MaxOf(0, found.firstQuery + found.queries));
-        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+        const int64_t tileTotal =
+            (found.taskRows == 0 || item >= tiling_.items) ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
@@ -340,17 +343,17 @@ private:
             keysBeforeSum_ = 0;
         }
         for (; keysBeforeEnd_ < extent; ++keysBeforeEnd_) {
-            keysBeforeSum_ += seqLenGm_.GetValue(tiling_.batchScalar + keysBeforeEnd_);
+            keysBeforeSum_ += seqLenGm_.GetValue(tiling_.batchRows + keysBeforeEnd_);
         }
         return keysBeforeSum_;
     }
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, int64_t item, int64_t rowFractals)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (work.tiles > 0 && item < tiling_.items) {
+        if (work.tiles > 0) {
             LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
                     + work.firstHead * tiling_.queryStrideN],
@@ -367,7 +370,7 @@ private:
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
-        int64_t tile, int64_t stepsBegun_)
+        int64_t tile)
     {
         auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
@@ -419,13 +422,13 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t valueStart,
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t keyStart,
         int64_t tile, int64_t slot)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
-            work.kvHead * tiling_.valueStrideK + (valueStart + firstKey) * tiling_.valueStrideU;
+            work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
         {
             auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
@@ -497,8 +500,8 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t stepsBegun_,
-        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
@@ -568,20 +571,20 @@ private:
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                     Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / 8);
+                        chunk, 1, kTileKeys / kBlockLanes);
                 }
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
-            if (kFoldedLanes * 8 > keys) {
+            if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
+            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
@@ -598,20 +601,21 @@ private:
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                     Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / 8);
+                        kTileKeys / kBlockLanes);
                 }
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
             Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // row sums of the tile, but for the last 8 lanes
-            if (kFoldedLanes * 8 > keys) {
+            if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(sumBlocks_[r0 * 8], lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, chunk, kRepeatLanes, kBlockLanes,
+                kFoldedLanes);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -621,6 +625,7 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
+        // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
         if (rows <= 0) {
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
@@ -629,8 +634,8 @@ private:
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(tileSum_, sumBlocks_, CeilDiv(rows, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
+            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
+                kRepeatLanes);
             Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
@@ -719,18 +724,16 @@ private:
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
-                auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                auto maxOut = View<float>(ub_, kMaxOut + maxOutSlot_ * kMaxOutSlot);
+                auto sumOut = View<float>(ub_, kSumOut + maxOutSlot_ * kSumOutSlot);
+                auto rowsOut = View<float>(ub_, kRowsOut + maxOutSlot_ * kRowsOutSlot);
+                WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 8));
-                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                Adds(rowsOut, accumulator_[r0 * kPaddedValueSize], float(0),
                     chunk * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + chunk, runLength);
                      ++run) {
@@ -742,17 +745,17 @@ private:
                     const int64_t partialRow =
                         work.split * tiling_.rowTotal
                             + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
-                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax[row * 8], runRows, 8,
-                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
-                    StoreRows(partialSumGm_[partialRow * 8], leavingSum[row * 8], runRows, 8,
-                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                    const int64_t rowDistance = work.heads == 1 ? tiling_.queryHeads : 1;
+                    StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut[row * kBlockLanes],
+                        runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
+                    StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut[row * kBlockLanes],
+                        runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
                     StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
-                        leavingOut[row * kPaddedValueSize], runRows, kPaddedValueSize,
-                        (work.heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize,
-                        kPaddedValueSize);
+                        rowsOut[row * kPaddedValueSize], runRows, kPaddedValueSize,
+                        rowDistance * kPaddedValueSize, kPaddedValueSize);
                 }
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                leavingMaxSlot_ ^= 1;
+                SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
+                maxOutSlot_ ^= 1;
             }
         }
     }
@@ -765,45 +768,43 @@ private:
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
-            const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
-            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
-            const int64_t firstToken = unit / stepsPerToken;
-            const int64_t queryIndex = 0;
-            Duplicate(mergedMax_, float(kLowest), chunk * 8);
-            Duplicate(mergedSum_, float(0), chunk * 8);
+            const int64_t token = unit / stepsPerToken;
+            const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
+            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t statisticLanes = chunk * kBlockLanes;
+            const int64_t firstRow = token * tiling_.queryHeads + firstHead;
+            Duplicate(mergedMax_, float(kLowest), statisticLanes);
+            Duplicate(mergedSum_, float(0), statisticLanes);
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
+                const int64_t partialRow = part * tiling_.rowTotal + firstRow;
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                 {
                     auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    LoadRow(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        chunk * 8);
-                    LoadRow(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        chunk * 8);
+                    LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
+                    LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    LoadRow(partial,
-                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
+                    LoadRow(partial, partialOutGm_[partialRow * kPaddedValueSize],
                         chunk * kPaddedValueSize);
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
+                    Max(newMaxBlocks_, mergedMax_, partMax, statisticLanes);
                     PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
+                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, statisticLanes);
+                    Sub(partMax, partMax, newMaxBlocks_, statisticLanes);
                     PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                    Exp(partMax, partMax, chunk * 8);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                    Exp(mergedRescale_, mergedRescale_, statisticLanes);
+                    Exp(partMax, partMax, statisticLanes);
+                    Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
                     PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                    Mul(partSum, partSum, partMax, chunk * 8);
+                    Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
+                    Mul(partSum, partSum, partMax, statisticLanes);
                     PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
+                    Add(mergedSum_, mergedSum_, partSum, statisticLanes);
                     MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize,
                         kPaddedValueSize);
                     MulRows<1>(partial, partMax, chunk, kPaddedValueSize, kPaddedValueSize);
@@ -816,7 +817,7 @@ private:
                 partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
-            Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
+            Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
             auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
@@ -824,8 +825,7 @@ private:
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                + r0 * tiling_.outputStrideN],
+            StoreRows(outputGm_[token * tiling_.outputStrideS + firstHead * tiling_.outputStrideN],
                 result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
@@ -837,25 +837,21 @@ private:
     // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
-    uint32_t resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t resultSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
     int64_t keysBeforeEnd_ = 0, keysBeforeSum_ = 0;
 
-    // The steps and items that have begun, and the scalars of the last steps
-    int64_t stepsBegun_ = 0;
-    int64_t itemsBegun_ = 0;
+    // The steps and items that have begun; the scalars of the last steps, and their items
+    int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        Item work;
-        int64_t tile, item, valueStart, slot, rowFractals;
-    };
-    CubeStep cubeSteps_[kRing];
+        int64_t tile, keyStart, slot, rowFractals, itemSlot;
+    } cubeSteps_[kRing];
     struct VectorStep {
-        Item work;
-        int64_t tile, rows, item, slot, rowBegin, itemSlot;
-    };
-    VectorStep vectorSteps_[kRing];
+        int64_t tile, rows, slot, rowBegin, itemSlot;
+    } vectorSteps_[kRing];
+    Item items_[kRing];
 
     // Global memory
     GlobalTensor<T> queryGm_;

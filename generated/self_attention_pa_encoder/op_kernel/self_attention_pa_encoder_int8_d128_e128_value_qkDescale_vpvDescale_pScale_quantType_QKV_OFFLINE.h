@@ -141,31 +141,33 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const Item work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 tiling_.seqLenIs2Batch ? KeysBefore(work.batch) : work.firstToken;
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(work, item, rowFractals);
+            LoadQuery(work, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {work, tile, item, keyStart, slot, rowFractals};
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                cubeSteps_[slot] = {tile, keyStart, slot, rowFractals, itemSlot};
                 if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier =
-                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
                         AwaitProbabilities();
                     }
                 }
-                if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work, rowFractals, keyStart, tile, stepsBegun_);
+                if (tile < work.tiles) {
+                    ScoreTile(work, rowFractals, keyStart, tile);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier =
-                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.work, earlier.rowFractals, earlier.valueStart,
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
+                        WeightedTile(earlierWork, earlier.rowFractals, earlier.keyStart,
                             earlier.tile, earlier.slot);
                     }
                 }
@@ -196,7 +198,7 @@ private:
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const Item work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -204,25 +206,25 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {work, tile, rows, item, slot, rowBegin, itemSlot};
+                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work, tile, stepsBegun_, slot, itemSlot, rowBegin, rows);
+                if (tile < work.tiles) {
+                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const VectorStep &earlier =
-                        vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const VectorStep &earlier = vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
-                        UpdateTile(earlier.work.firstHead, earlier.work.heads, earlier.slot,
+                    if (earlier.tile < earlierWork.tiles) {
+                        UpdateTile(earlierWork.firstHead, earlierWork.heads, earlier.slot,
                             earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.work.steps - 1) {
-                        WriteRows(earlier.work, earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                    if (earlier.tile == earlierWork.steps - 1) {
+                        WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -254,13 +256,12 @@ private:
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         Item found;
-        const int64_t work = MinOf(item, tiling_.items - 1);
-        const int64_t split = work / tiling_.tasks;
-        const int64_t task = work % tiling_.tasks;
-        const int64_t positionsPerTask = tiling_.queriesPerTask;
+        const int64_t takenItem = MinOf(item, tiling_.items - 1);
+        const int64_t split = takenItem / tiling_.tasks;
+        const int64_t task = takenItem % tiling_.tasks;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTask = task / tiling_.queryTiles;
-        found.firstQuery = queryTile * positionsPerTask;
+        found.firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
         found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
@@ -268,15 +269,16 @@ private:
         found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
         const int64_t seqLenOfBatch = seqLenGm_.GetValue(found.batch);
         const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
-        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
+        found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
         found.keyEnd =
             MinOf(tiling_.seqLenIs2Batch
-                ? seqLenGm_.GetValue(tiling_.batchScalar + found.batch)
+                ? seqLenGm_.GetValue(tiling_.batchRows + found.batch)
                 : seqLenOfBatch,
                 tiling_.keyCapacity);
-        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+        const int64_t tileTotal =
+            (found.taskRows == 0 || item >= tiling_.items) ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
@@ -306,17 +308,17 @@ private:
             keysBeforeSum_ = 0;
         }
         for (; keysBeforeEnd_ < extent; ++keysBeforeEnd_) {
-            keysBeforeSum_ += seqLenGm_.GetValue(tiling_.batchScalar + keysBeforeEnd_);
+            keysBeforeSum_ += seqLenGm_.GetValue(tiling_.batchRows + keysBeforeEnd_);
         }
         return keysBeforeSum_;
     }
 
     // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, int64_t item, int64_t rowFractals)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
         auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (work.tiles > 0 && item < tiling_.items) {
+        if (work.tiles > 0) {
             LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
                     + work.firstHead * tiling_.queryStrideN],
@@ -333,7 +335,7 @@ private:
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
-        int64_t tile, int64_t stepsBegun_)
+        int64_t tile)
     {
         auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
@@ -386,13 +388,13 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t valueStart,
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t keyStart,
         int64_t tile, int64_t slot)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
-            work.kvHead * tiling_.valueStrideK + (valueStart + firstKey) * tiling_.valueStrideU;
+            work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
         {
             auto probL1 = View<int8_t>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
@@ -466,8 +468,8 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t stepsBegun_,
-        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
@@ -502,7 +504,7 @@ private:
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                     Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / 8);
+                        chunk, 1, kTileKeys / kBlockLanes);
                 }
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
@@ -510,10 +512,10 @@ private:
             PipeBarrier<PIPE_V>();
             MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
+            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
@@ -530,7 +532,7 @@ private:
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                     Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / 8);
+                        kTileKeys / kBlockLanes);
                 }
             }
             // rescale = exp(rowMax - newMax)
@@ -541,16 +543,17 @@ private:
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(sumBlocks_[r0 * 8], lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, chunk, kRepeatLanes, kBlockLanes,
+                kFoldedLanes);
             // prob = clip(round(score / step), -128, 127)
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                 for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                    Duplicate(rowBlocks_[row / 8 * 128 + row % 8 * 8 + copy],
+                    Duplicate(rowBlocks_[row / 8 * 128 + row % 8 * kBlockLanes + copy],
                         float(pScaleGm_.GetValue(head * tiling_.pScaleStrideN) == 0
                             ? 1.0f
                             : pScaleGm_.GetValue(head * tiling_.pScaleStrideN)),
-                        8);
+                        kBlockLanes);
                 }
             }
             PipeBarrier<PIPE_V>();
@@ -573,6 +576,7 @@ private:
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             wholeScoreSlot_ ^= 1;
         }
+        // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
         if (rows <= 0) {
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
@@ -581,8 +585,8 @@ private:
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(tileSum_, sumBlocks_, CeilDiv(rows, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
+            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
+                kRepeatLanes);
             Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
@@ -621,11 +625,11 @@ private:
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
-                        Duplicate(rowBlocks_[row / 8 * 128 + row % 8 * 8 + copy],
+                        Duplicate(rowBlocks_[row / 8 * 128 + row % 8 * kBlockLanes + copy],
                             float(pScaleGm_.GetValue(head * tiling_.pScaleStrideN) == 0
                                 ? 1.0f
                                 : pScaleGm_.GetValue(head * tiling_.pScaleStrideN)),
-                            8);
+                            kBlockLanes);
                     }
                 }
                 PipeBarrier<PIPE_V>();
@@ -707,19 +711,15 @@ private:
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
     int64_t keysBeforeEnd_ = 0, keysBeforeSum_ = 0;
 
-    // The steps and items that have begun, and the scalars of the last steps
-    int64_t stepsBegun_ = 0;
-    int64_t itemsBegun_ = 0;
+    // The steps and items that have begun; the scalars of the last steps, and their items
+    int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        Item work;
-        int64_t tile, item, valueStart, slot, rowFractals;
-    };
-    CubeStep cubeSteps_[kRing];
+        int64_t tile, keyStart, slot, rowFractals, itemSlot;
+    } cubeSteps_[kRing];
     struct VectorStep {
-        Item work;
-        int64_t tile, rows, item, slot, rowBegin, itemSlot;
-    };
-    VectorStep vectorSteps_[kRing];
+        int64_t tile, rows, slot, rowBegin, itemSlot;
+    } vectorSteps_[kRing];
+    Item items_[kRing];
 
     // Global memory
     GlobalTensor<int8_t> queryGm_;

@@ -101,7 +101,7 @@ struct SelfAttentionPaEncoderTiling {
     int64_t qRows;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row, at most
     int64_t seqLenIs2Batch;  // seqLenLayout == 1
-    int64_t batchScalar;  // batch
+    int64_t batchRows;  // batch rows
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
@@ -115,9 +115,7 @@ struct SelfAttentionPaEncoderTiling {
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
     int64_t workspaceBytes;  // bytes of the user workspace
-    // -3e+38 if kernelType == 1 and (maskType == 1 or maskType == 3 or maskType == 7 or maskType ==
-    // 8) else 1.0
-    float maskFactor;
+    float maskFactor;  // -3e+38 or 1.0, by kernelType, maskType
     int64_t maskStrideB;  // elements between neighbours of mask along B; 0: all have the same
     int64_t maskStrideN;  // elements between neighbours of mask along N; 0: all have the same
     int64_t maskStrideQ;  // elements between neighbours of mask along Q; 0: all have the same
@@ -127,7 +125,6 @@ struct SelfAttentionPaEncoderTiling {
     float clampMax;  // clampMax
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
-    int64_t positions;  // qRows
     int64_t keyStrideB;  // elements between neighbours of key along B
     int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t queryStrideQ;  // elements between neighbours of query along Q

@@ -1,17 +1,19 @@
 /*
- * self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI
- * Attention of new tokens over a key/value cache that they are appended to (calcType 0, 1, 2).
+ * self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE
+ * Attention of prompts over their own keys.
  *
  * Contract: ATB SelfAttentionOperation
  * Specialized on
- *   dtype T of query, key, value, cacheK, cacheV, attentionMask, output: float16 or bfloat16
+ *   dtype int8
+ *   dtype T of mask: float16 or bfloat16
  *   head size headSize from 113 to 128
  *   head size headSizeV from 113 to 128
- *   with key, value, attentionMask
+ *   with value, mask, qkDescale, vpvDescale
+ *   quantType = QKV_ONLINE
  *   and one of
  *     maskType = ALIBI
- *     layout(attentionMask) = full, maskType = NORM
- *     layout(attentionMask) = per head, maskType = ALIBI
+ *     layout(mask) = full, maskType = NORM
+ *     layout(mask) = per head, maskType = ALIBI
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
@@ -28,15 +30,15 @@
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
  */
-#ifndef ATTNDSL_SELF_ATTENTION_D128_E128_KEY_VALUE_ATTENTIONMASK_MASKTYPE_ALIBI_H
-#define ATTNDSL_SELF_ATTENTION_D128_E128_KEY_VALUE_ATTENTIONMASK_MASKTYPE_ALIBI_H
+#ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_QUANTTYPE_QKV_ONLINE_H
+#define ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_QUANTTYPE_QKV_ONLINE_H
 
 #include "kernel_operator.h"
 #include "attndsl_kernel.h"
-#include "self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI_schedule.h"
-#include "self_attention_tiling.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE_schedule.h"
+#include "self_attention_pa_encoder_tiling.h"
 
-namespace self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI {
+namespace self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE {
 
 using namespace AscendC;
 
@@ -57,31 +59,21 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kNewKeyReady = 1;  // MTE2_MTE3, newKey
-constexpr int32_t kNewValueReady = 2;  // MTE2_MTE3, newValue
-constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
-constexpr int32_t kScoreReady = 1;  // MTE2_V, score, attentionMaskRows: one id a slot
-constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kNewKeyFree = 0;  // MTE3_MTE2, newKey
-constexpr int32_t kNewValueFree = 1;  // MTE3_MTE2, newValue
-constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
-constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
-constexpr int32_t kProbFree = 1;  // MTE3_V, prob
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum, leavingOut: one id a slot
+constexpr int32_t kWholeScoreReady = 0;  // MTE2_V, wholeScore, maskRows: one id a slot
+constexpr int32_t kWholePartialReady = 2;  // MTE2_V, wholePartial: one id a slot
+constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
+constexpr int32_t kMaxOutFree = 3;  // MTE3_V, maxOut, sumOut, rowsOut: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
-constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
-constexpr int32_t kScoreFree = 1;  // V_MTE2, score, attentionMaskRows: one id a slot
-constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum: one id a slot
-constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
-constexpr int32_t kProbReady = 1;  // V_MTE3, prob
-constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
-// V_MTE3, leavingMax, leavingSum, leavingOut: one id a slot
-constexpr int32_t kLeavingMaxReady = 4;
+constexpr int32_t kWholeScoreFree = 0;  // V_MTE2, wholeScore, score, maskRows: one id a slot
+constexpr int32_t kPartialTaken = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob
+constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
+constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, rowsOut: one id a slot
 
 // Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
 // the order of the stages a slot is read before it is written again.
@@ -89,17 +81,15 @@ constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
 constexpr uint16_t kBeforeMergePartials = 3;
-constexpr uint16_t kAllScaleQuery = 4;
-constexpr uint16_t kScaledQueryReady = 5;
 
 template <typename T>
-class SelfAttentionKernel : attndsl::KernelBase {
+class SelfAttentionPaEncoderKernel : attndsl::KernelBase {
 public:
     // Arguments: tensors in the contract's order, the user's part of the workspace, the tiling
     // data.
-    __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR cacheK,
-        GM_ADDR cacheV, GM_ADDR attentionMask, GM_ADDR tokenOffset, GM_ADDR seqLen, GM_ADDR layerId,
-        GM_ADDR output, GM_ADDR workspace, const SelfAttentionTiling &tiling)
+    __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR mask,
+        GM_ADDR seqLen, GM_ADDR qkDescale, GM_ADDR vpvDescale, GM_ADDR output, GM_ADDR workspace,
+        const SelfAttentionPaEncoderTiling &tiling)
     {
         TPipe pipe;
         tiling_ = tiling;
@@ -107,12 +97,10 @@ public:
         Bind(queryGm_, query);
         Bind(keyGm_, key);
         Bind(valueGm_, value);
-        Bind(cacheKGm_, cacheK);
-        Bind(cacheVGm_, cacheV);
-        Bind(attentionMaskGm_, attentionMask);
-        Bind(tokenOffsetGm_, tokenOffset);
+        Bind(maskGm_, mask);
         Bind(seqLenGm_, seqLen);
-        Bind(layerIdGm_, layerId);
+        Bind(qkDescaleGm_, qkDescale);
+        Bind(vpvDescaleGm_, vpvDescale);
         Bind(outputGm_, output);
         Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
         Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
@@ -121,33 +109,29 @@ public:
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
-        Bind(scaledQueryGm_, workspace + tiling_.scaledQueryOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulator);
-            queryWide_ = View<float>(ub_, kQueryWide);
-            queryPart_ = View<T>(ub_, kQueryPart);
-            queryScaled_ = View<T>(ub_, kQueryScaled);
-            prob_ = View<T>(ub_, kProb);
             lanes_ = View<float>(ub_, kLanes);
+            probHalf_ = View<half>(ub_, kProbHalf);
             sumBlocks_ = View<float>(ub_, kSumBlocks);
-            newKey_ = View<T>(ub_, kNewKey);
-            newValue_ = View<T>(ub_, kNewValue);
+            prob_ = View<int8_t>(ub_, kProb);
             rowBlocks_ = View<float>(ub_, kRowBlocks);
-            attentionMaskWide_ = View<float>(ub_, kAttentionMaskWide);
+            mergedSum_ = View<float>(ub_, kMergedSum);
+            mergedRescale_ = View<float>(ub_, kMergedRescale);
+            maskWide_ = View<float>(ub_, kMaskWide);
+            mergedMax_ = View<float>(ub_, kMergedMax);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
             rowMax_ = View<float>(ub_, kRowMax);
             rowSum_ = View<float>(ub_, kRowSum);
             tileStat_ = View<float>(ub_, kTileStat);
             newMax_ = View<float>(ub_, kNewMax);
             rescale_ = View<float>(ub_, kRescale);
+            step_ = View<float>(ub_, kStep);
             tileSum_ = View<float>(ub_, kTileSum);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -172,37 +156,38 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        AwaitScaledQuery();
         // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const Item work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
-            const int64_t keyPosition = MaxOf(work.tokenOffsetOfBatch - work.seqLenOfBatch, 0);
+            const int64_t keyStart =
+                tiling_.seqLenIs2Batch ? KeysBefore(work.batch) : work.firstToken;
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(work, item, rowFractals);
+            LoadQuery(work, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                cubeSteps_[slot] = {work, tile, item, work.firstToken, slot, rowFractals,
-                    keyPosition};
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                cubeSteps_[slot] = {tile, keyStart, slot, rowFractals, itemSlot};
                 if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier =
-                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
                         AwaitProbabilities();
                     }
                 }
-                if (tile < work.tiles && item < tiling_.items) {
-                    ScoreTile(work, rowFractals, work.firstToken, keyPosition, tile, stepsBegun_);
+                if (tile < work.tiles) {
+                    ScoreTile(work, rowFractals, keyStart, tile);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier =
-                        cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
-                        WeightedTile(earlier.work, earlier.rowFractals, earlier.newValueStart,
-                            earlier.valuePosition, earlier.tile, earlier.slot);
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
+                        WeightedTile(earlierWork, earlier.rowFractals, earlier.keyStart,
+                            earlier.tile, earlier.slot);
                     }
                 }
             }
@@ -222,25 +207,17 @@ private:
 
     __aicore__ inline void RunVector()
     {
-        SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
-        SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
         }
-        SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
-        SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
-        ScaleQuery();
-        ReleaseScaledQuery();
         // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
-            const Item work = DecodeItem(item);
+            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -248,24 +225,24 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {work, tile, rows, item, slot, rowBegin, itemSlot};
+                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < work.tiles && item < tiling_.items) {
-                    SoftmaxTile(work, tile, stepsBegun_, slot, itemSlot, rowBegin, rows);
+                if (tile < work.tiles) {
+                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const VectorStep &earlier =
-                        vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const VectorStep &earlier = vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.work.tiles && earlier.item < tiling_.items) {
+                    if (earlier.tile < earlierWork.tiles) {
                         UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.work.steps - 1) {
-                        WriteRows(earlier.work, earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                    if (earlier.tile == earlierWork.steps - 1) {
+                        WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -273,19 +250,12 @@ private:
         if (tiling_.splits > 1) {
             MergePartials();
         }
-        AppendRows();
-        WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
-        WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
         }
-        WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
-        WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
@@ -296,11 +266,9 @@ private:
         int64_t batch;  // batch row
         int64_t firstHead;  // first query head of the task
         int64_t heads;  // query heads of the task
-        int64_t seqLenOfBatch;  // seqLen[batch]
         int64_t queries;  // query positions of the task
         int64_t taskRows;  // query rows of the task
         int64_t firstToken;  // first query of the batch row among the tokens of all
-        int64_t tokenOffsetOfBatch;  // tokenOffset[batch]
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
@@ -310,26 +278,29 @@ private:
     __aicore__ inline Item DecodeItem(int64_t item)
     {
         Item found;
-        const int64_t work = MinOf(item, tiling_.items - 1);
-        found.split = work / tiling_.tasks;
-        const int64_t task = work % tiling_.tasks;
-        const int64_t positionsPerTask = tiling_.queriesPerTask;
+        const int64_t takenItem = MinOf(item, tiling_.items - 1);
+        found.split = takenItem / tiling_.tasks;
+        const int64_t task = takenItem % tiling_.tasks;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTask = task / tiling_.queryTiles;
-        found.firstQuery = queryTile * positionsPerTask;
+        found.firstQuery = queryTile * tiling_.queriesPerTask;
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
         found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
         found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-        found.seqLenOfBatch = seqLenGm_.GetValue(found.batch);
-        const int64_t queryLength = MinOf(found.seqLenOfBatch, tiling_.qRows);
-        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
+        const int64_t seqLenOfBatch = seqLenGm_.GetValue(found.batch);
+        const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
+        found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
-        found.tokenOffsetOfBatch = tokenOffsetGm_.GetValue(found.batch);
-        found.keyEnd = MinOf(found.tokenOffsetOfBatch, tiling_.keyCapacity);
-        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+        found.keyEnd =
+            MinOf(tiling_.seqLenIs2Batch
+                ? seqLenGm_.GetValue(tiling_.batchRows + found.batch)
+                : seqLenOfBatch,
+                tiling_.keyCapacity);
+        const int64_t tileTotal =
+            (found.taskRows == 0 || item >= tiling_.items) ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
@@ -351,33 +322,30 @@ private:
         return rowsBeforeSum_;
     }
 
-    // Cube stages
-    // Waits until the vector cores of all blocks have written their parts.
-    __aicore__ inline void AwaitScaledQuery()
+    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
+    __aicore__ inline int64_t KeysBefore(int64_t extent)
     {
-        if (tiling_.queryIsScaled) {
-            CrossCoreWaitFlag(kScaledQueryReady);
+        if (extent < keysBeforeEnd_) {
+            keysBeforeEnd_ = 0;
+            keysBeforeSum_ = 0;
         }
+        for (; keysBeforeEnd_ < extent; ++keysBeforeEnd_) {
+            keysBeforeSum_ += seqLenGm_.GetValue(tiling_.batchRows + keysBeforeEnd_);
+        }
+        return keysBeforeSum_;
     }
 
+    // Cube stages
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, int64_t item, int64_t rowFractals)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
-        if (work.tiles > 0 && item < tiling_.items) {
-            if (tiling_.queryIsScaled) {
-                LoadPositions(queryL1,
-                    scaledQueryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
-                        + work.firstHead * tiling_.queryStrideN],
-                    work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
-                    tiling_.queryStrideN, rowFractals * kFractal);
-            } else {
-                LoadPositions(queryL1,
-                    queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
-                        + work.firstHead * tiling_.queryStrideN],
-                    work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
-                    tiling_.queryStrideN, rowFractals * kFractal);
-            }
+        auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        if (work.tiles > 0) {
+            LoadPositions(queryL1,
+                queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
+                    + work.firstHead * tiling_.queryStrideN],
+                work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                tiling_.queryStrideN, rowFractals * kFractal);
         }
     }
 
@@ -388,49 +356,35 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t newKeyStart,
-        int64_t keyPosition, int64_t tile, int64_t stepsBegun_)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
+        int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
-            work.batch * tiling_.cacheKStrideB + layerIdGm_.GetValue(0) * tiling_.cacheKStrideY
-                + work.kvHead * tiling_.cacheKStrideK + firstKey * tiling_.cacheKStrideT;
-        const int64_t newKeyTile =
-            work.kvHead * tiling_.keyStrideK + (newKeyStart + firstKey) * tiling_.keyStrideU;
+            work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         {
-            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
+            LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kInt8Depth),
+                rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<int32_t>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 {
-                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    auto keyL1 = View<int8_t>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                    const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (cachedRows > 0) {
-                        LoadNzOfAnyPitch(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT],
-                            cachedRows, tiling_.headDim, tiling_.cacheKStrideT,
-                            RoundUp(cols, kFractal));
-                    }
-                    if (cols > cachedRows) {
-                        PipeBarrier<PIPE_MTE2>();
-                        LoadNzOfAnyPitch(keyL1[cachedRows * kFractal],
-                            keyGm_[newKeyTile
-                                + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
-                            cols - cachedRows, tiling_.headDim, tiling_.keyStrideU,
-                            RoundUp(cols, kFractal));
-                    }
+                    LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
+                        tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<int8_t>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadFractals(rightL0, keyL1,
-                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                            CeilDiv(kPaddedHeadSize, kInt8Depth) * CeilDiv(cols, kFractal), 1);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
@@ -456,55 +410,41 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals,
-        int64_t newValueStart, int64_t valuePosition, int64_t tile, int64_t slot)
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t keyStart,
+        int64_t tile, int64_t slot)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
-            work.batch * tiling_.cacheVStrideB + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
-                + work.kvHead * tiling_.cacheVStrideK + firstKey * tiling_.cacheVStrideT;
-        const int64_t newValueTile =
-            work.kvHead * tiling_.valueStrideK + (newValueStart + firstKey) * tiling_.valueStrideU;
+            work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
         {
-            auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<int8_t>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<int32_t>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<int8_t>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                    const int64_t cachedRows =
-                        MaxOf(0, MinOf(depth, valuePosition - firstKey - k0));
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    if (cachedRows > 0) {
-                        LoadNzOfAnyPitch(valueL1, cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT],
-                            cachedRows, tiling_.valueDim, tiling_.cacheVStrideT,
-                            RoundUp(depth, kFractal));
-                    }
-                    if (depth > cachedRows) {
-                        PipeBarrier<PIPE_MTE2>();
-                        LoadNzOfAnyPitch(valueL1[cachedRows * kFractal],
-                            valueGm_[newValueTile
-                                + (k0 - valuePosition + cachedRows) * tiling_.valueStrideU],
-                            depth - cachedRows, tiling_.valueDim, tiling_.valueStrideU,
-                            RoundUp(depth, kFractal));
-                    }
+                    LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU],
+                        depth, tiling_.valueDim, tiling_.valueStrideU,
+                        RoundUp(RoundUp(depth, kInt8Depth), kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
-                        const int64_t depthFractals = CeilDiv(depth, kFractal);
+                        auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        const int64_t depthFractals = CeilDiv(depth, kInt8Depth);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         LoadLeft(leftL0,
-                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
+                            probL1[k0 / kInt8Depth * rowFractals * (kFractal * kInt8Depth)],
                             rowFractals, depthFractals, rowFractals);
                         {
-                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 =
+                                View<int8_t>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -539,42 +479,6 @@ private:
     }
 
     // Vector stages
-    // All of query times a factor, rounded to its dtype, to the workspace.
-    __aicore__ inline void ScaleQuery()
-    {
-        if (tiling_.queryIsScaled) {
-            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * kScaledAtOnce;
-                 firstElement < tiling_.queryElements;
-                 firstElement += blockCount_ * (2 * kScaledAtOnce)) {
-                const int64_t elements = MinOf(kScaledAtOnce, tiling_.queryElements - firstElement);
-                WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
-                LoadRow(queryPart_, queryGm_[firstElement], elements);
-                SetAndWaitFlag<HardEvent::MTE2_V>(kQueryPartReady);
-                PipeBarrier<PIPE_V>();
-                Cast(queryWide_, queryPart_, RoundMode::CAST_NONE, elements);
-                SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
-                PipeBarrier<PIPE_V>();
-                Muls(queryWide_, queryWide_, float(tiling_.qScale), elements);
-                WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-                PipeBarrier<PIPE_V>();
-                Cast(queryScaled_, queryWide_, RoundMode::CAST_RINT, elements);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kQueryScaledReady);
-                StoreRow(scaledQueryGm_[firstElement], queryScaled_, elements);
-                SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-            }
-        }
-    }
-
-    // All vector cores have written their parts: the cube may read.
-    __aicore__ inline void ReleaseScaledQuery()
-    {
-        if (tiling_.queryIsScaled) {
-            CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
-            CrossCoreWaitFlag(kAllScaleQuery);
-            CrossCoreSetFlag<2, PIPE_MTE3>(kScaledQueryReady);
-        }
-    }
-
     // Initializes the maxima and sums of the rows.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
@@ -586,75 +490,91 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t stepsBegun_,
-        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
-            auto attentionMaskRows =
-                View<T>(ub_, kAttentionMaskRows + scoreSlot_ * kAttentionMaskRowsSlot);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score,
+            auto wholeScore = View<int32_t>(ub_, kWholeScore + wholeScoreSlot_ * kWholeScoreSlot);
+            auto score = View<float>(ub_, kScore + wholeScoreSlot_ * kScoreSlot);
+            auto maskRows = View<T>(ub_, kMaskRows + wholeScoreSlot_ * kMaskRowsSlot);
+            WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
+            LoadRows(wholeScore,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
                     + r0) * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             if (work.heads == 1) {
-                const int64_t head = work.firstHead;
                 const int64_t queryIndex = work.firstQuery + rowBegin + r0;
-                LoadRows(attentionMaskRows,
-                    attentionMaskGm_[work.batch * tiling_.attentionMaskStrideB
-                        + head * tiling_.attentionMaskStrideN
-                        + queryIndex * tiling_.attentionMaskStrideQ + firstKey],
-                    chunk, keys, tiling_.attentionMaskStrideQ, kTileKeys);
+                LoadRows(maskRows,
+                    maskGm_[work.batch * tiling_.maskStrideB
+                        + work.firstHead * tiling_.maskStrideN + queryIndex * tiling_.maskStrideQ
+                        + firstKey],
+                    chunk, keys, tiling_.maskStrideQ, kTileKeys);
             } else {
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                     const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    LoadRow(attentionMaskRows[row * kTileKeys],
-                        attentionMaskGm_[work.batch * tiling_.attentionMaskStrideB
-                            + head * tiling_.attentionMaskStrideN
-                            + queryIndex * tiling_.attentionMaskStrideQ + firstKey],
+                    LoadRow(maskRows[row * kTileKeys],
+                        maskGm_[work.batch * tiling_.maskStrideB + head * tiling_.maskStrideN
+                            + queryIndex * tiling_.maskStrideQ + firstKey],
                         keys);
                 }
             }
-            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            SetFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (self_attention.py:252)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            Muls(score, score, float(tiling_.qkScale), span);
-            // score + attentionMask  (self_attention.py:171)
-            Cast(attentionMaskWide_, attentionMaskRows, RoundMode::CAST_NONE, span);
+            WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
+            Cast(score, wholeScore, RoundMode::CAST_RINT, span);
+            // score * qkDescale  (self_attention.py:252)
             PipeBarrier<PIPE_V>();
-            Add(score, score, attentionMaskWide_, span);
+            for (int64_t row = 0; row < chunk; ++row) {
+                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                Muls(score[row * kTileKeys], score[row * kTileKeys],
+                    float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
+                    RoundUp(keys, 64));
+            }
+            // score * qkScale  (self_attention.py:252)
+            PipeBarrier<PIPE_V>();
+            Muls(score, score, float(tiling_.qkScale), span);
+            // score + mask  (self_attention.py:171)
+            Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
+            PipeBarrier<PIPE_V>();
+            Add(score, score, maskWide_, span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                     Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / 8);
+                        chunk, 1, kTileKeys / kBlockLanes);
                 }
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
-            if (kFoldedLanes * 8 > keys) {
-                Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
-            }
+            Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
             MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceMax(rowBlocks_, lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            BlockReduceMax(tileStat_, rowBlocks_, CeilDiv(chunk, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
+            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
                 newMax_, chunk);
+            // step = exp(row maximum of the tile - newMax) / 127
+            Sub(step_[slot * kRowsPerVector + r0], tileStat_, newMax_, chunk);
+            PipeBarrier<PIPE_V>();
+            Exp(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0], chunk);
+            PipeBarrier<PIPE_V>();
+            Muls(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
+                float(0.007874015748031496f), chunk);
+            PipeBarrier<PIPE_V>();
+            Maxs(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
+                float(kSmallest), chunk);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -666,29 +586,42 @@ private:
                 {
                     uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
                     Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / 8);
+                        kTileKeys / kBlockLanes);
                 }
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
             Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
             // row sums of the tile, but for the last 8 lanes
-            if (kFoldedLanes * 8 > keys) {
-                Duplicate(lanes_, float(0), chunk * kFoldedLanes);
-            }
+            Duplicate(lanes_, float(0), chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(sumBlocks_[r0 * 8], lanes_, chunk, kRepeatLanes, 1, 1, kFoldedLanes / 8);
+            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, chunk, kRepeatLanes, kBlockLanes,
+                kFoldedLanes);
+            // prob = clip(round(score / step), -128, 127)
+            SpreadOverBlocks<2>(rowBlocks_, step_[slot * kRowsPerVector + r0], kRowsPerStep);
+            PipeBarrier<PIPE_V>();
+            DivRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+            PipeBarrier<PIPE_V>();
+            Cast(score, score, RoundMode::CAST_RINT, span);
+            PipeBarrier<PIPE_V>();
+            Maxs(score, score, float(-128.0f), span);
+            PipeBarrier<PIPE_V>();
+            Mins(score, score, float(127.0f), span);
+            PipeBarrier<PIPE_V>();
+            Cast(probHalf_, score, RoundMode::CAST_RINT, span);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score, RoundMode::CAST_RINT, span);
+            PipeBarrier<PIPE_V>();
+            Cast(prob_, probHalf_, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
             StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
+            SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
+            wholeScoreSlot_ ^= 1;
         }
+        // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
         if (rows <= 0) {
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
@@ -697,8 +630,8 @@ private:
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            BlockReduceSum(tileSum_, sumBlocks_, CeilDiv(rows, 8), kRepeatLanes, 1, 1,
-                kRepeatLanes / 8);
+            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
+                kRepeatLanes);
             Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
@@ -722,23 +655,31 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            auto wholePartial =
+                View<int32_t>(ub_, kWholePartial + wholePartialSlot_ * kWholePartialSlot);
             auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            LoadRow(partial,
+            LoadRow(wholePartial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+            Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            // partial = partial * step
+            SpreadOverBlocks<2>(rowBlocks_, step_[slot * kRowsPerVector + r0], kRowsPerStep);
+            PipeBarrier<PIPE_V>();
+            MulRows<2>(partial, rowBlocks_, chunk, kPaddedValueSize, kPaddedValueSize);
             // accumulator = accumulator * rescale + partial
+            PipeBarrier<PIPE_V>();
             SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
             MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                 kPaddedValueSize);
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
             partialSlot_ ^= 1;
+            wholePartialSlot_ ^= 1;
         }
     }
 
@@ -761,7 +702,16 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                     kPaddedValueSize);
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                // result = result * a factor of its head  (self_attention.py:561)
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < chunk; ++row) {
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    Muls(accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
+                        accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
+                        float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
+                        kPaddedValueSize);
+                }
+                auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
@@ -787,18 +737,16 @@ private:
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto leavingMax = View<float>(ub_, kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot);
-                auto leavingSum = View<float>(ub_, kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot);
-                auto leavingOut = View<float>(ub_, kLeavingOut + leavingMaxSlot_ * kLeavingOutSlot);
-                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                auto maxOut = View<float>(ub_, kMaxOut + maxOutSlot_ * kMaxOutSlot);
+                auto sumOut = View<float>(ub_, kSumOut + maxOutSlot_ * kSumOutSlot);
+                auto rowsOut = View<float>(ub_, kRowsOut + maxOutSlot_ * kRowsOutSlot);
+                WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 PipeBarrier<PIPE_V>();
-                Brcb(leavingMax, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 8));
-                Brcb(leavingSum, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep / 8,
-                    BrcbRepeatParams(1, 8));
-                Adds(leavingOut, accumulator_[r0 * kPaddedValueSize], float(0),
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                Adds(rowsOut, accumulator_[r0 * kPaddedValueSize], float(0),
                     chunk * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + chunk, runLength);
                      ++run) {
@@ -810,17 +758,17 @@ private:
                     const int64_t partialRow =
                         work.split * tiling_.rowTotal
                             + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
-                    StoreRows(partialMaxGm_[partialRow * 8], leavingMax[row * 8], runRows, 8,
-                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
-                    StoreRows(partialSumGm_[partialRow * 8], leavingSum[row * 8], runRows, 8,
-                        (work.heads == 1 ? tiling_.queryHeads : 1) * 8, 8);
+                    const int64_t rowDistance = work.heads == 1 ? tiling_.queryHeads : 1;
+                    StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut[row * kBlockLanes],
+                        runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
+                    StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut[row * kBlockLanes],
+                        runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
                     StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
-                        leavingOut[row * kPaddedValueSize], runRows, kPaddedValueSize,
-                        (work.heads == 1 ? tiling_.queryHeads : 1) * kPaddedValueSize,
-                        kPaddedValueSize);
+                        rowsOut[row * kPaddedValueSize], runRows, kPaddedValueSize,
+                        rowDistance * kPaddedValueSize, kPaddedValueSize);
                 }
-                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                leavingMaxSlot_ ^= 1;
+                SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
+                maxOutSlot_ ^= 1;
             }
         }
     }
@@ -833,167 +781,123 @@ private:
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
-            const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
-            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - r0);
-            const int64_t firstRow = unit / stepsPerToken * tiling_.queryHeads + r0;
-            const int64_t firstToken = unit / stepsPerToken;
-            const int64_t queryIndex = 0;
-            Duplicate(mergedMax_, float(kLowest), chunk * 8);
-            Duplicate(mergedSum_, float(0), chunk * 8);
+            const int64_t token = unit / stepsPerToken;
+            const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
+            const int64_t head = firstHead;
+            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t statisticLanes = chunk * kBlockLanes;
+            const int64_t firstRow = token * tiling_.queryHeads + firstHead;
+            Duplicate(mergedMax_, float(kLowest), statisticLanes);
+            Duplicate(mergedSum_, float(0), statisticLanes);
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
+                const int64_t partialRow = part * tiling_.rowTotal + firstRow;
                 auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
                 auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
-                    LoadRow(partMax, partialMaxGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        chunk * 8);
-                    LoadRow(partSum, partialSumGm_[(part * tiling_.rowTotal + firstRow) * 8],
-                        chunk * 8);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    LoadRow(partial,
-                        partialOutGm_[(part * tiling_.rowTotal + firstRow) * kPaddedValueSize],
-                        chunk * kPaddedValueSize);
-                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                    Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                    Exp(partMax, partMax, chunk * 8);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                    Mul(partSum, partSum, partMax, chunk * 8);
-                    PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                    MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize,
-                        kPaddedValueSize);
-                    MulRows<1>(partial, partMax, chunk, kPaddedValueSize, kPaddedValueSize);
-                    PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    partialSlot_ ^= 1;
-                }
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
+                LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
+                SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+                LoadRow(partial, partialOutGm_[partialRow * kPaddedValueSize],
+                    chunk * kPaddedValueSize);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+                SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                Max(newMaxBlocks_, mergedMax_, partMax, statisticLanes);
+                PipeBarrier<PIPE_V>();
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, statisticLanes);
+                Sub(partMax, partMax, newMaxBlocks_, statisticLanes);
+                PipeBarrier<PIPE_V>();
+                Exp(mergedRescale_, mergedRescale_, statisticLanes);
+                Exp(partMax, partMax, statisticLanes);
+                Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
+                PipeBarrier<PIPE_V>();
+                Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
+                Mul(partSum, partSum, partMax, statisticLanes);
+                PipeBarrier<PIPE_V>();
+                Add(mergedSum_, mergedSum_, partSum, statisticLanes);
+                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize, kPaddedValueSize);
+                MulRows<1>(partial, partMax, chunk, kPaddedValueSize, kPaddedValueSize);
+                PipeBarrier<PIPE_V>();
+                Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                partialSlot_ ^= 1;
                 partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
-            Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
+            Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
-            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            // result = result * a factor of its head  (self_attention.py:561)
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < chunk; ++row) {
+                const int64_t head = firstHead + row;
+                Muls(accumulator_[row * kPaddedValueSize], accumulator_[row * kPaddedValueSize],
+                    float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
+                    kPaddedValueSize);
+            }
+            auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            StoreRows(outputGm_[(firstToken + queryIndex) * tiling_.outputStrideS
-                + r0 * tiling_.outputStrideN],
+            StoreRows(outputGm_[token * tiling_.outputStrideS + head * tiling_.outputStrideN],
                 result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }
     }
 
-    // New keys and values into their rows of the caches.
-    __aicore__ inline void AppendRows()
-    {
-        for (int64_t batch = 0; batch < tiling_.batchRows; ++batch) {
-            const int64_t newKeyStart = RowsBefore(batch);
-            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
-            const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
-            const int64_t newRows =
-                MaxOf(0, MinOf(tokenOffsetOfBatch, tiling_.keyCapacity) - keyPosition);
-            for (int64_t newRow = blockIndex_ * 2 + subBlock_;
-                 newRow < newRows;
-                 newRow += blockCount_ * 2) {
-                const int64_t cacheRow = keyPosition + newRow;
-                for (int64_t r0 = 0; r0 < tiling_.kvHeads; r0 += kRowsPerStep) {
-                    const int64_t chunk = MinOf(kRowsPerStep, tiling_.kvHeads - r0);
-                    const int64_t kvHead = r0;
-                    WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
-                    LoadRows(newKey_,
-                        keyGm_[kvHead * tiling_.keyStrideK
-                            + (newKeyStart + newRow) * tiling_.keyStrideU],
-                        chunk, tiling_.headDim, tiling_.keyStrideK, kPaddedHeadSize);
-                    SetAndWaitFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
-                    StoreRows(cacheKGm_[batch * tiling_.cacheKStrideB
-                        + layerIdGm_.GetValue(0) * tiling_.cacheKStrideY
-                        + kvHead * tiling_.cacheKStrideK + cacheRow * tiling_.cacheKStrideT],
-                        newKey_, chunk, tiling_.headDim, tiling_.cacheKStrideK, kPaddedHeadSize);
-                    SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
-                    LoadRows(newValue_,
-                        valueGm_[kvHead * tiling_.valueStrideK
-                            + (newKeyStart + newRow) * tiling_.valueStrideU],
-                        chunk, tiling_.valueDim, tiling_.valueStrideK, kPaddedValueSize);
-                    SetAndWaitFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
-                    StoreRows(cacheVGm_[batch * tiling_.cacheVStrideB
-                        + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
-                        + kvHead * tiling_.cacheVStrideK + cacheRow * tiling_.cacheVStrideT],
-                        newValue_, chunk, tiling_.valueDim, tiling_.cacheVStrideK,
-                        kPaddedValueSize);
-                    SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
-                }
-            }
-        }
-    }
-
-    SelfAttentionTiling tiling_{};
+    SelfAttentionPaEncoderTiling tiling_{};
 
     // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
-    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
-    uint32_t resultSlot_ = 0, leavingMaxSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, wholeScoreSlot_ = 0;
+    uint32_t wholePartialSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0, maxOutSlot_ = 0;
+    uint32_t partMaxSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
+    int64_t keysBeforeEnd_ = 0, keysBeforeSum_ = 0;
 
-    // The steps and items that have begun, and the scalars of the last steps
-    int64_t stepsBegun_ = 0;
-    int64_t itemsBegun_ = 0;
+    // The steps and items that have begun; the scalars of the last steps, and their items
+    int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        Item work;
-        int64_t tile, item, newValueStart, slot, rowFractals, valuePosition;
-    };
-    CubeStep cubeSteps_[kRing];
+        int64_t tile, keyStart, slot, rowFractals, itemSlot;
+    } cubeSteps_[kRing];
     struct VectorStep {
-        Item work;
-        int64_t tile, rows, item, slot, rowBegin, itemSlot;
-    };
-    VectorStep vectorSteps_[kRing];
+        int64_t tile, rows, slot, rowBegin, itemSlot;
+    } vectorSteps_[kRing];
+    Item items_[kRing];
 
     // Global memory
-    GlobalTensor<T> queryGm_;
-    GlobalTensor<T> keyGm_;
-    GlobalTensor<T> valueGm_;
-    GlobalTensor<T> cacheKGm_;
-    GlobalTensor<T> cacheVGm_;
-    GlobalTensor<T> attentionMaskGm_;
-    GlobalTensor<int64_t> tokenOffsetGm_;
+    GlobalTensor<int8_t> queryGm_;
+    GlobalTensor<int8_t> keyGm_;
+    GlobalTensor<int8_t> valueGm_;
+    GlobalTensor<T> maskGm_;
     GlobalTensor<int64_t> seqLenGm_;
-    GlobalTensor<int64_t> layerIdGm_;
-    GlobalTensor<T> outputGm_;
+    GlobalTensor<float> qkDescaleGm_;
+    GlobalTensor<float> vpvDescaleGm_;
+    GlobalTensor<half> outputGm_;
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
-    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
-    GlobalTensor<T> scaledQueryGm_;  // scaled query
+    GlobalTensor<int32_t> scoreRingGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<int8_t> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<int32_t> outRingGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
-    LocalTensor<T> queryPart_, queryScaled_, prob_, newKey_, newValue_;
-    LocalTensor<float> queryWide_, rowMax_, rowSum_, attentionMaskWide_, lanes_, rowBlocks_;
-    LocalTensor<float> tileStat_, newMax_, rescale_, sumBlocks_, tileSum_, accumulator_, mergedMax_;
-    LocalTensor<float> mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rowMax_, rowSum_, maskWide_, lanes_, rowBlocks_, tileStat_, newMax_;
+    LocalTensor<float> rescale_, step_, sumBlocks_, tileSum_, accumulator_, mergedMax_, mergedSum_;
+    LocalTensor<float> newMaxBlocks_, mergedRescale_;
+    LocalTensor<int8_t> prob_;
+    LocalTensor<half> probHalf_;
 };
 
-}  // namespace self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI
+// namespace
+// self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE
+}
 
-#endif  // ATTNDSL_SELF_ATTENTION_D128_E128_KEY_VALUE_ATTENTIONMASK_MASKTYPE_ALIBI_H
+// ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_QUANTTYPE_QKV_ONLINE_H
+#endif
