@@ -35,10 +35,10 @@ class RingWrites:
 
     def add(self, ring: str, block: int, place: int, scalars: Mapping[str, Any]) -> None:
         """A write at element ``place`` of a ring."""
-        tile = scalars.get("tile")
-        if tile is None:
+        tile, taken = scalars.get("tile"), scalars.get("takenItem", scalars.get("item"))
+        if tile is None or taken is None:  # an earlier step does not keep the number of its item
             return
-        item = int(scalars.get("takenItem", scalars.get("item", 0)))
+        item = int(taken)
         self._items.setdefault((ring, block), set()).add(item)
         self._tiles.setdefault((ring, block, item), set()).add(int(tile))
         self._slots.setdefault((ring, block, item, place), set()).add(int(tile))

@@ -62,10 +62,10 @@ def test_each_lane_has_the_bytes_to_the_first_key_of_its_block() -> None:
     lanes = "round_up(ceil_div(tileKeys, 4), 32)"
     of_position = f"position * {lanes} + {lanes}"
     assert lines(block_scores.number_lanes(selecting(4, 2))) == [
-        "V     blockNumber[blockLanes] = 0 + lane numbers",
-        "V     laneNumber[blockLanes] = Duplicate(0)",
-        "V     laneOffset[blockLanes] = Duplicate(0)",
-        f"for position in 0..blockLanes // {lanes}:",
+        "V     blockNumber[blockScoreLanes] = 0 + lane numbers",
+        "V     laneNumber[blockScoreLanes] = Duplicate(0)",
+        "V     laneOffset[blockScoreLanes] = Duplicate(0)",
+        f"for position in 0..blockScoreLanes // {lanes}:",
         f"V     laneNumber[{of_position}] = Cast(blockNumber[{lanes}]) float32 CAST_RINT",
         f"V     laneOffset[{of_position}] = Muls(blockNumber[{lanes}], 16)",
         f"V     laneOffset[{of_position}] = Mins(laneOffset[{of_position}], (tileKeys - 1) * 4)",
@@ -154,9 +154,10 @@ def test_the_only_tile_of_an_item_takes_the_blocks_that_begin_in_it() -> None:
 def test_probabilities_are_products_with_the_inverse_of_the_sum() -> None:
     found = lines(seq(*head_sums.add_heads(selecting(4, 2))))
     inverse = found.index(
-        "V     rowBlocks[rowsPerStep * 16] = Div(lanes[rowsPerStep * 16], rowBlocks[rowsPerStep * 16])"
+        "V     rowBlocks[rowsPerStep * (2 * blockLanes)] = "
+        "Div(lanes[rowsPerStep * (2 * blockLanes)], rowBlocks[rowsPerStep * (2 * blockLanes)])"
     )
-    assert "V     lanes[rowsPerStep * 16] = Duplicate(1)" in found[:inverse]
+    assert "V     lanes[rowsPerStep * (2 * blockLanes)] = Duplicate(1)" in found[:inverse]
     assert found[-2:] == [
         "for row in 0..chunk by addedRows:",
         "V     window[(r0 + row) // heads * windowRow + windowLead + keys] = "
@@ -232,16 +233,17 @@ def test_nan_is_below_every_number_before_blocks_are_forced() -> None:
     c = selecting(4, 2, forced=tensor("mask", ("Q", "J"), "bool"))
     nan, forced = lines(top_blocks.nan_lowest(c)), lines(top_blocks.forced_first(c))
     assert nan[1:] == [
-        "V     blockBits[max(blockLanes // 8, 32)] bits = blockScore[blockLanes] EQ blockScore[blockLanes]",
-        "V     blockScore[blockLanes] = Select(blockBits, blockScore[blockLanes], lowest)",
+        "V     blockBits[max(blockScoreLanes // 8, 32)] bits = "
+        "blockScore[blockScoreLanes] EQ blockScore[blockScoreLanes]",
+        "V     blockScore[blockScoreLanes] = Select(blockBits, blockScore[blockScoreLanes], lowest)",
     ]
     assert forced[2:] == [
         "MTE2  maskBytes[stepPositions x newBlocks pitch round_up(ceil_div(tileKeys, 4), 32)] <- "
         "mask[(firstQuery + rowBegin // heads + position0) * maskStrideQ + firstBlock "
         "+ stepPositions x newBlocks pitch maskStrideQ]",
         "V     maskHalf[usedLanes] = Cast(maskBytes[usedLanes]) float16 CAST_NONE",
-        "V     blockBits[max(blockLanes // 8, 32)] bits = maskHalf[blockLanes] EQ 0",
-        "V     blockScore[blockLanes] = Select(blockBits, blockScore[blockLanes], inf)",
+        "V     blockBits[max(blockScoreLanes // 8, 32)] bits = maskHalf[blockScoreLanes] EQ 0",
+        "V     blockScore[blockScoreLanes] = Select(blockBits, blockScore[blockScoreLanes], inf)",
     ]
     whole = lines(block_scores.take_blocks(c))
     assert whole.index(nan[-1]) < whole.index(forced[-1]) < whole.index("groups := ceil_div(newBlocks, 32)")
@@ -254,8 +256,8 @@ def test_nothing_is_forced_without_a_mask() -> None:
 def test_lanes_without_a_block_come_last() -> None:
     found = lines(top_blocks.merge_into_best(selecting(4, 2)))
     assert found[1:3] == [
-        "V     blockBits[max(blockLanes // 8, 32)] bits = laneNumber[blockLanes] LT newBlocks",
-        "V     blockScore[blockLanes] = Select(blockBits, blockScore[blockLanes], -inf)",
+        "V     blockBits[max(blockScoreLanes // 8, 32)] bits = laneNumber[blockScoreLanes] LT newBlocks",
+        "V     blockScore[blockScoreLanes] = Select(blockBits, blockScore[blockScoreLanes], -inf)",
     ]
 
 

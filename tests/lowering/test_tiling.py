@@ -262,6 +262,6 @@ def test_all_vector_cores_merge_every_row_once(heads, tokens, blocks):
         bounds = (int(e.evaluate(scalars)) for e in (loop.begin, loop.end, loop.step))
         for unit in range(*bounds):
             one = _lets(loop.body, {**scalars, "unit": unit})
-            assert one["firstRow"] == one["batch"] * heads + one["head"]
-            rows += [(one["batch"], one["head"] + row) for row in range(one["chunk"])]
+            assert one["firstRow"] == one["token"] * heads + one["firstHead"]
+            rows += [(one["token"], one["firstHead"] + row) for row in range(one["chunk"])]
     assert sorted(rows) == [(token, head) for token in range(tokens) for head in range(heads)]

@@ -50,7 +50,9 @@ class SelectionBuffers:
 def lanes_of(context: Context) -> Named:
     """Blocks, of several positions, that are sorted at once; a multiple of every repeat and bit block."""
     lanes = round_up(maximum(context.tile_keys, 256), 128)
-    return context.inventory.constant("blockLanes", lanes, "blocks, of several positions, sorted at once")
+    return context.inventory.constant(
+        "blockScoreLanes", lanes, "blocks, of several positions, sorted at once"
+    )
 
 
 def top_k(context: Context) -> nodes.TopK:
