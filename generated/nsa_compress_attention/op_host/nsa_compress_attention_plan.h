@@ -79,7 +79,7 @@ struct Kernel {
     int64_t maxRows;  // query rows of one task, at most
     int64_t rowsPerVector;  // query rows of one vector core, at most
     int64_t tileKeys;  // keys of one score tile
-    int64_t blockLanes;  // blocks, of several positions, sorted at once
+    int64_t blockScoreLanes;  // blocks, of several positions, sorted at once
     int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
     int64_t ring;  // workspace slots between cube and vector cores
     int64_t paddedValueSize;  // head size of values and results, padded to 16
@@ -152,7 +152,7 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
     tiling.tileBlocks =
         CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride);
     tiling.positionsPerStep =
-        kernel.blockLanes
+        kernel.blockScoreLanes
             / RoundUp(CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride),
             32);
     tiling.laneBlocks =
@@ -231,7 +231,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-                schedule::kBlockLanes, schedule::kPrefetch, schedule::kRing,
+                schedule::kBlockScoreLanes, schedule::kPrefetch, schedule::kRing,
                 schedule::kPaddedValueSize}};
     }
     // nsa_compress_attention_d128_e128_topk_mask: float16 or bfloat16
@@ -244,7 +244,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128TopkMask;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-                schedule::kBlockLanes, schedule::kPrefetch, schedule::kRing,
+                schedule::kBlockScoreLanes, schedule::kPrefetch, schedule::kRing,
                 schedule::kPaddedValueSize}};
     }
     // nsa_compress_attention_d128_e128_atten_mask: float16 or bfloat16
@@ -257,7 +257,7 @@ inline Choice SelectKernel(const Problem &problem)
                 : Key::kBfloat16D128E128AttenMask;
         return Choice{key,
             {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-                schedule::kBlockLanes, schedule::kPrefetch, schedule::kRing,
+                schedule::kBlockScoreLanes, schedule::kPrefetch, schedule::kRing,
                 schedule::kPaddedValueSize}};
     }
     return Choice{};

@@ -518,8 +518,8 @@ private:
             PipeBarrier<PIPE_V>();
             Adds(blockNumber_[256], blockNumber_, int32_t(256), 256);
         }
-        Duplicate(laneNumber_, float(0), kBlockLanes);
-        Duplicate(laneOffset_, int32_t(0), kBlockLanes);
+        Duplicate(laneNumber_, float(0), kBlockScoreLanes);
+        Duplicate(laneOffset_, int32_t(0), kBlockScoreLanes);
         PipeBarrier<PIPE_V>();
         for (int64_t position = 0; position < tiling_.positionsPerStep; ++position) {
             Cast(laneNumber_[position * tiling_.laneBlocks], blockNumber_, RoundMode::CAST_RINT,
@@ -648,7 +648,7 @@ private:
                 const int64_t usedLanes = stepPositions * tiling_.laneBlocks;
                 // score of each block: the weighted sum of its window
                 PipeBarrier<PIPE_V>();
-                Duplicate(blockScore_, float(0), kBlockLanes);
+                Duplicate(blockScore_, float(0), kBlockScoreLanes);
                 for (int64_t term = 0; term < tiling_.windowTerms; ++term) {
                     PipeBarrier<PIPE_V>();
                     Gather(blockTerm_, window_[position0 * kWindowRow],
@@ -666,16 +666,17 @@ private:
                 }
                 // NaN counts as the lowest number
                 PipeBarrier<PIPE_V>();
-                Compare(blockBits_, blockScore_, blockScore_, CMPMODE::EQ, kBlockLanes);
+                Compare(blockBits_, blockScore_, blockScore_, CMPMODE::EQ, kBlockScoreLanes);
                 PipeBarrier<PIPE_V>();
                 Select(blockScore_, blockBits_, blockScore_, float(kLowest),
-                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
+                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockScoreLanes);
                 // lanes without a block come last; records sorted in groups
                 PipeBarrier<PIPE_V>();
-                CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT, kBlockLanes);
+                CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT,
+                    kBlockScoreLanes);
                 PipeBarrier<PIPE_V>();
                 Select(blockScore_, blockBits_, blockScore_, float(-__builtin_inff()),
-                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockLanes);
+                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockScoreLanes);
                 Adds(blockTerm_, laneNumber_, float(firstBlock), usedLanes);
                 PipeBarrier<PIPE_V>();
                 Cast(blockNumber_, blockTerm_, RoundMode::CAST_RINT, usedLanes);
@@ -1044,9 +1045,9 @@ private:
         int64_t corePositions)
     {
         PipeBarrier<PIPE_V>();
-        for (int64_t r0 = 0; r0 < rows; r0 += kBlockLanes / 32 * work.heads) {
+        for (int64_t r0 = 0; r0 < rows; r0 += kBlockScoreLanes / 32 * work.heads) {
             const int64_t position0 = r0 / work.heads;
-            const int64_t stepPositions = MinOf(kBlockLanes / 32, corePositions - position0);
+            const int64_t stepPositions = MinOf(kBlockScoreLanes / 32, corePositions - position0);
             WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
             Extract(blockScore_, selected_.ReinterpretCast<uint32_t>(), best_[position0 * 32 * 2],
                 CeilDiv(stepPositions * 32, 32));

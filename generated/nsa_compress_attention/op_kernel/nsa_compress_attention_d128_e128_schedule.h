@@ -37,7 +37,7 @@ constexpr int64_t kWindowRow = (kTileKeys + 16 + kWindowBefore + 127) / 128 * 12
 // lanes in front of the first position's tile
 constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
 // blocks, of several positions, sorted at once
-constexpr int64_t kBlockLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 128 * 128;
+constexpr int64_t kBlockScoreLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 128 * 128;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
@@ -71,17 +71,17 @@ constexpr uint32_t
     // probabilities of a tile summed over heads, after the last keys of the previous tile
     kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kBlockRecordsSlot = kBlockLanes * 2 * 4,  // blocks of a tile, sorted in groups
+    kBlockRecordsSlot = kBlockScoreLanes * 2 * 4,  // blocks of a tile, sorted in groups
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // finished rows in the dtype of the result
     kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
-    kBlockNumberSlot = kBlockLanes * 4,  // number of each lane's block
-    kLaneNumberSlot = kBlockLanes * 4,  // block of each lane within its position
-    kLaneOffsetSlot = kBlockLanes * 4,  // bytes to the first key of each lane's block
-    kBlockScoreSlot = kBlockLanes * 4,  // score of each lane's block
+    kBlockNumberSlot = kBlockScoreLanes * 4,  // number of each lane's block
+    kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane within its position
+    kLaneOffsetSlot = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
+    kBlockScoreSlot = kBlockScoreLanes * 4,  // score of each lane's block
     // best blocks of each position, sorted records
     kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * 32 * 2 * 4,
-    kSelectedSlot = kBlockLanes * 4,  // numbers of the best blocks
+    kSelectedSlot = kBlockScoreLanes * 4,  // numbers of the best blocks
     // a row statistic, two blocks a row
     kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
     // 2 slots: a row statistic, one block a row
@@ -89,7 +89,7 @@ constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
-    kBlockTermSlot = kBlockLanes * 4,  // one term of the scores; then best blocks and new ones
+    kBlockTermSlot = kBlockScoreLanes * 4,  // one term of the scores; then best blocks and new ones
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
@@ -98,7 +98,7 @@ constexpr uint32_t
     // running maximum including the tile
     kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kBlockBitsSlot = kBlockLanes / 8 > 32 ? kBlockLanes / 8 : 32,  // one bit a lane
+    kBlockBitsSlot = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
     kRowHasKeysSlot =
         kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
@@ -119,6 +119,7 @@ constexpr uint32_t kAccumulator = 0, kWindow = kAccumulator + kAccumulatorSlot,
     kUbEnd = kRowHasKeys + kRowHasKeysSlot, kUbBytes = 188416;
 static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
+static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");
 // L1
 constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
