@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attndsl.expr import Expr, Symbol
 from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.continuous import all_continuous, item_of_turn, turns
@@ -112,6 +114,13 @@ def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:
     return share_loads_across_attentions(found, contexts[0].where)
 
 
+def _notes_of_turns(context: Context) -> Iterator[str]:
+    if context.continuous:
+        yield "One turn more than the block has items: it drains the pipeline."
+    if context.last_first:
+        yield "A block takes its last item first: small tasks fill the pipeline."
+
+
 def _item_loop(given: PhaseInput) -> Statement:
     """Every block takes each ``blockCount``-th item, of the first attention from ``blockIndex`` on."""
     context = given.context
@@ -134,6 +143,5 @@ def _item_loop(given: PhaseInput) -> Statement:
     )
     bounds = turns(context)
     loop = For(var=ITEM, begin=bounds.begin, end=bounds.end, step=BLOCK_COUNT, body=body, over_items=True)
-    drains = "One turn more than the block has items: it drains the pipeline."
-    notes = [Note(text=drains)] if context.continuous else []
+    notes = [Note(text=text) for text in _notes_of_turns(context)]
     return seq(*bounds.scalars, *notes, loop)

@@ -84,21 +84,21 @@ def _is_running(fold: Fold) -> bool:
 
 
 def _running_sum(fold: Fold) -> Helper:
-    """A sum of a range from 0 on as a member function. Items come in order: a core adds each term once."""
+    """A sum of a range from 0 on as a member function. Items come in order, up or down: a step is a term."""
     stem = f"{fold.name[:1].lower()}{fold.name[1:]}"
     end, total = member(f"{stem}End"), member(f"{stem}Sum")
     value = cxx_text(fold.body, {fold.index: end})
     lines = (
-        f"if (extent < {end}) {{",
-        f"    {end} = 0;",
-        f"    {total} = 0;",
-        "}",
         f"for (; {end} < extent; ++{end}) {{",
         f"    {total} += {value};",
         "}",
+        f"while ({end} > extent) {{",
+        f"    --{end};",
+        f"    {total} -= {value};",
+        "}",
         f"return {total};",
     )
-    doc = "The sum of the first lengths. Items come in order: it goes on where the last call ended."
+    doc = "The sum of the first lengths, counted up or down from where the last call ended."
     return Helper(fold_function(fold), doc, "int64_t extent", lines, static=False, members=(end, total))
 
 

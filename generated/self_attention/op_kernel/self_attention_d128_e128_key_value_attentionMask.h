@@ -339,15 +339,15 @@ private:
         return found;
     }
 
-    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
+    // The sum of the first lengths, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
-        if (extent < rowsBeforeEnd_) {
-            rowsBeforeEnd_ = 0;
-            rowsBeforeSum_ = 0;
-        }
         for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
             rowsBeforeSum_ += seqLenGm_.GetValue(rowsBeforeEnd_);
+        }
+        while (rowsBeforeEnd_ > extent) {
+            --rowsBeforeEnd_;
+            rowsBeforeSum_ -= seqLenGm_.GetValue(rowsBeforeEnd_);
         }
         return rowsBeforeSum_;
     }

@@ -168,6 +168,7 @@ private:
         }
         AwaitScaledQuery();
         // One turn more than the block has items: it drains the pipeline.
+        // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -233,6 +234,7 @@ private:
         ScaleQuery();
         ReleaseScaledQuery();
         // One turn more than the block has items: it drains the pipeline.
+        // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -351,15 +353,15 @@ private:
         return found;
     }
 
-    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
+    // The sum of the first lengths, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
-        if (extent < rowsBeforeEnd_) {
-            rowsBeforeEnd_ = 0;
-            rowsBeforeSum_ = 0;
-        }
         for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
             rowsBeforeSum_ += seqLenGm_.GetValue(rowsBeforeEnd_);
+        }
+        while (rowsBeforeEnd_ > extent) {
+            --rowsBeforeEnd_;
+            rowsBeforeSum_ -= seqLenGm_.GetValue(rowsBeforeEnd_);
         }
         return rowsBeforeSum_;
     }

@@ -147,6 +147,7 @@ private:
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
         // One turn more than the block has items: it drains the pipeline.
+        // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -206,6 +207,7 @@ private:
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
         }
         // One turn more than the block has items: it drains the pipeline.
+        // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -314,28 +316,28 @@ private:
         return found;
     }
 
-    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
+    // The sum of the first lengths, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
-        if (extent < rowsBeforeEnd_) {
-            rowsBeforeEnd_ = 0;
-            rowsBeforeSum_ = 0;
-        }
         for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
             rowsBeforeSum_ += seqLenGm_.GetValue(rowsBeforeEnd_);
+        }
+        while (rowsBeforeEnd_ > extent) {
+            --rowsBeforeEnd_;
+            rowsBeforeSum_ -= seqLenGm_.GetValue(rowsBeforeEnd_);
         }
         return rowsBeforeSum_;
     }
 
-    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
+    // The sum of the first lengths, counted up or down from where the last call ended.
     __aicore__ inline int64_t KeysBefore(int64_t extent)
     {
-        if (extent < keysBeforeEnd_) {
-            keysBeforeEnd_ = 0;
-            keysBeforeSum_ = 0;
-        }
         for (; keysBeforeEnd_ < extent; ++keysBeforeEnd_) {
             keysBeforeSum_ += seqLenGm_.GetValue(tiling_.batchRows + keysBeforeEnd_);
+        }
+        while (keysBeforeEnd_ > extent) {
+            --keysBeforeEnd_;
+            keysBeforeSum_ -= seqLenGm_.GetValue(tiling_.batchRows + keysBeforeEnd_);
         }
         return keysBeforeSum_;
     }

@@ -309,28 +309,28 @@ private:
         return found;
     }
 
-    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
+    // The sum of the first lengths, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
-        if (extent < rowsBeforeEnd_) {
-            rowsBeforeEnd_ = 0;
-            rowsBeforeSum_ = 0;
-        }
         for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
             rowsBeforeSum_ += seqLenGm_.GetValue(rowsBeforeEnd_);
+        }
+        while (rowsBeforeEnd_ > extent) {
+            --rowsBeforeEnd_;
+            rowsBeforeSum_ -= seqLenGm_.GetValue(rowsBeforeEnd_);
         }
         return rowsBeforeSum_;
     }
 
-    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
+    // The sum of the first lengths, counted up or down from where the last call ended.
     __aicore__ inline int64_t KeysBefore(int64_t extent)
     {
-        if (extent < keysBeforeEnd_) {
-            keysBeforeEnd_ = 0;
-            keysBeforeSum_ = 0;
-        }
         for (; keysBeforeEnd_ < extent; ++keysBeforeEnd_) {
             keysBeforeSum_ += seqLenGm_.GetValue(tiling_.batchRows + keysBeforeEnd_);
+        }
+        while (keysBeforeEnd_ > extent) {
+            --keysBeforeEnd_;
+            keysBeforeSum_ -= seqLenGm_.GetValue(tiling_.batchRows + keysBeforeEnd_);
         }
         return keysBeforeSum_;
     }

@@ -303,15 +303,17 @@ private:
         return found;
     }
 
-    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
+    // The sum of the first lengths, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
-        if (extent < rowsBeforeEnd_) {
-            rowsBeforeEnd_ = 0;
-            rowsBeforeSum_ = 0;
-        }
         for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
             rowsBeforeSum_ += tiling_.seqLenIs2Batch
+                ? seqLenGm_.GetValue(tiling_.batchRows + rowsBeforeEnd_)
+                : seqLenGm_.GetValue(rowsBeforeEnd_);
+        }
+        while (rowsBeforeEnd_ > extent) {
+            --rowsBeforeEnd_;
+            rowsBeforeSum_ -= tiling_.seqLenIs2Batch
                 ? seqLenGm_.GetValue(tiling_.batchRows + rowsBeforeEnd_)
                 : seqLenGm_.GetValue(rowsBeforeEnd_);
         }

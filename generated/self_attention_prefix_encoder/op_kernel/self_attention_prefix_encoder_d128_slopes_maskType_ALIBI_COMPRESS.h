@@ -159,6 +159,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
         // One turn more than the block has items: it drains the pipeline.
+        // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -214,6 +215,7 @@ private:
         SetFlag<HardEvent::MTE3_V>(kMaxOutFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         // One turn more than the block has items: it drains the pipeline.
+        // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
              item += blockCount_) {
@@ -328,15 +330,15 @@ private:
         return found;
     }
 
-    // The sum of the first lengths. Items come in order: it goes on where the last call ended.
+    // The sum of the first lengths, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
-        if (extent < rowsBeforeEnd_) {
-            rowsBeforeEnd_ = 0;
-            rowsBeforeSum_ = 0;
-        }
         for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
             rowsBeforeSum_ += seqLenGm_.GetValue(rowsBeforeEnd_);
+        }
+        while (rowsBeforeEnd_ > extent) {
+            --rowsBeforeEnd_;
+            rowsBeforeSum_ -= seqLenGm_.GetValue(rowsBeforeEnd_);
         }
         return rowsBeforeSum_;
     }
