@@ -100,7 +100,7 @@ def test_no_project_is_touched_when_a_target_of_another_cannot_be(spec: Path, tm
     out, other = tmp_path / "out", tmp_path / "other"
     other.mkdir()
     twin = decode_spec(other, DECODE_SCORES, DECODE_RESULT)
-    twin.name = "zz_decode"
+    vars(twin)["name"] = "zz_decode"
     (out / "zz_decode").mkdir(parents=True)
     (out / "zz_decode/op_kernel").write_text("in the way")
     generation = Generation([load_file(spec), twin], HALF, out)

@@ -193,7 +193,7 @@ def test_an_entry_is_replaced_kept_and_taken_away(tmp_path):
 def test_an_operator_without_a_file_has_no_place_for_choices(tmp_path):
     plain = with_schedule(tmp_path)
     row = StoredSchedule(**entry(plain))
-    plain.file = None
+    vars(plain)["file"] = None
     assert chosen_schedule(plain, SPECIAL) is None
     with pytest.raises(StoredSchedulesError, match="no file declares this operator"):
         store(plain, SPECIAL, row)

@@ -287,7 +287,7 @@ def test_result_rows_are_placed(make: Any, offset: str) -> None:
     ("make", "total", "number"),
     [
         (decoding, "B * N", "batch * queryHeads + head"),
-        (padded, "B * Q * N", "(batch * positions + queryIndex) * queryHeads + head"),
+        (padded, "B * Q * N", "(batch * Q + queryIndex) * queryHeads + head"),
         (packed, "S * N", "(firstToken + queryIndex) * queryHeads + head"),
         (grouped, "B * N", "rowBatch * queryHeads + head"),
     ],
@@ -303,7 +303,7 @@ def test_result_rows_are_numbered(make: Any, total: str, number: str) -> None:
     ("make", "found"),
     [
         (decoding, {"batch": "token"}),
-        (padded, {"batch": "token // positions", "queryIndex": "token % positions"}),
+        (padded, {"batch": "token // Q", "queryIndex": "token % Q"}),
         (packed, {"firstToken": "token", "queryIndex": "0"}),
         (grouped, {"batch": "token", "rowBatch": "token"}),
     ],

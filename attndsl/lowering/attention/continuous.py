@@ -170,8 +170,8 @@ def _drains(context: Context) -> Expr:
 
 
 def without_keys_of_last_turn(context: Context, begin: Expr | int, end: Expr) -> Expr:
-    """Where the keys of a turn's task end: the last turn of a continuous pipeline has none."""
-    return select(_drains(context), begin, end) if context.continuous else end
+    """Where the keys of a turn's task end in a continuous pipeline: its last turn has none."""
+    return select(_drains(context), begin, end)
 
 
 def ring_slot(context: Context) -> list[Statement]:

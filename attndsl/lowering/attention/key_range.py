@@ -45,6 +45,9 @@ from attndsl.lowering.masks.visibility import (
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.tile.statements import Let, Statement
 
+_VISIBLE_END = Symbol("visibleEnd")
+"""End of the keys that some row of a turn's task may see, also in the turn that drains the pipeline."""
+
 
 def key_range(context: Context) -> list[Statement]:
     """The item's key tiles: an even share of the tiles with keys that some row of the task may see."""
@@ -63,7 +66,9 @@ def key_range(context: Context) -> list[Statement]:
         end = end if seen is None else maximum(end, KEY_BEGIN)
         count = ceil_div(KEY_END - KEY_BEGIN, context.tile_keys)
         end = end.mapped(lambda node: KEY_BEGIN if node.same(begin) else None)
-    end = without_keys_of_last_turn(context, KEY_BEGIN if begins_late(context) else 0, end)
+    if context.continuous:  # a name of its own: lengths that it reads are read for certain, and once
+        bounds.append(Let(symbol=_VISIBLE_END, value=end, where=where))
+        end = without_keys_of_last_turn(context, KEY_BEGIN if begins_late(context) else 0, _VISIBLE_END)
     bounds.append(Let(symbol=KEY_END, value=end, where=where))
     if context.rows.may_be_empty():
         count = select(TASK_ROWS == 0, 0, count)

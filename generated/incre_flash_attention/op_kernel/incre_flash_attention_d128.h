@@ -262,16 +262,14 @@ private:
         found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
         found.taskRows = found.heads;
-        found.keyEnd =
-            item >= tiling_.items
-                ? 0
-                : (tiling_.actualSeqLengthsCount == 0
-                    ? tiling_.keyCapacity
-                    : MinOf(
-                        actualSeqLengthsGm_.GetValue(
-                            MinOf(found.batch, tiling_.actualSeqLengthsCount
-                        - 1)),
-                        tiling_.keyCapacity));
+        const int64_t visibleEnd =
+            tiling_.actualSeqLengthsCount == 0
+                ? tiling_.keyCapacity
+                : MinOf(
+                    actualSeqLengthsGm_.GetValue(MinOf(found.batch, tiling_.actualSeqLengthsCount
+                    - 1)),
+                    tiling_.keyCapacity);
+        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);

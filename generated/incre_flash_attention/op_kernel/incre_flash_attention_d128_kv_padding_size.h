@@ -269,27 +269,26 @@ private:
             tiling_.keyCapacity - MaxOf(kvPaddingSizeGm_.GetValue(0), 0)
                 - actualSeqLengthsGm_.GetValue(
                     MinOf(found.batch, tiling_.actualSeqLengthsCount - 1));
-        found.keyEnd =
-            item >= tiling_.items
-                ? found.keyBegin
-                : found.keyBegin
-                    + ((found.keyBegin < 0
-                        || found.keyBegin
-                            + (tiling_.actualSeqLengthsCount == 0
-                                ? tiling_.keyCapacity
-                                : MinOf(
-                                    actualSeqLengthsGm_.GetValue(
-                                        MinOf(found.batch, tiling_.actualSeqLengthsCount
-                                    - 1)),
-                                    tiling_.keyCapacity)) > tiling_.keyCapacity)
-                        ? 0
-                        : (tiling_.actualSeqLengthsCount == 0
+        const int64_t visibleEnd =
+            found.keyBegin
+                + ((found.keyBegin < 0
+                    || found.keyBegin
+                        + (tiling_.actualSeqLengthsCount == 0
                             ? tiling_.keyCapacity
                             : MinOf(
                                 actualSeqLengthsGm_.GetValue(
                                     MinOf(found.batch, tiling_.actualSeqLengthsCount
                                 - 1)),
-                                tiling_.keyCapacity)));
+                                tiling_.keyCapacity)) > tiling_.keyCapacity)
+                    ? 0
+                    : (tiling_.actualSeqLengthsCount == 0
+                        ? tiling_.keyCapacity
+                        : MinOf(
+                            actualSeqLengthsGm_.GetValue(
+                                MinOf(found.batch, tiling_.actualSeqLengthsCount
+                            - 1)),
+                            tiling_.keyCapacity)));
+        found.keyEnd = item >= tiling_.items ? found.keyBegin : visibleEnd;
         const int64_t tileTotal = CeilDiv(found.keyEnd - found.keyBegin, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);

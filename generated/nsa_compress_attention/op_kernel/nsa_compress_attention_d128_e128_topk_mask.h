@@ -326,12 +326,11 @@ private:
         found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = found.batch == 0 ? 0 : actualSeqQlenGm_.GetValue(found.batch - 1);
-        found.keyEnd =
-            item >= tiling_.items
-                ? 0
-                : MinOf(actualCmpSeqKvlenGm_.GetValue(found.batch)
-                    - (found.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(found.batch - 1)),
-                    tiling_.keyCapacity);
+        const int64_t visibleEnd =
+            MinOf(actualCmpSeqKvlenGm_.GetValue(found.batch)
+                - (found.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(found.batch - 1)),
+                tiling_.keyCapacity);
+        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(split * tilesPerSplit, tileTotal);

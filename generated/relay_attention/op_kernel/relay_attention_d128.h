@@ -194,14 +194,12 @@ private:
             const int64_t heads =
                 MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
             const int64_t rowFractals = CeilDiv(heads, kFractal);
-            const int64_t keyEnd =
-                item >= tiling_.itemsKey
-                    ? 0
-                    : MinOf(kvSeqLenGm_.GetValue(batch)
-                        - (kvShareMapGm_.GetValue(batch) >= 0
-                            ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch))
-                            : 0),
-                        tiling_.keyCapacityKey);
+            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
+            const int64_t visibleEnd =
+                MinOf(kvSeqLenGm_.GetValue(batch)
+                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
+                    tiling_.keyCapacityKey);
+            const int64_t keyEnd = item >= tiling_.itemsKey ? 0 : visibleEnd;
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -258,15 +256,13 @@ private:
             const int64_t taskRows = heads * members;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t batch = members > 0 ? memberRows_[memberPlace] : 0;
-            const int64_t keyEnd =
-                item >= tiling_.itemsKeyShare
+            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
+            const int64_t visibleEnd =
+                kvShareMapOfBatch < 0
                     ? 0
-                    : (kvShareMapGm_.GetValue(batch) < 0
-                        ? 0
-                        : MinOf(kvShareMapGm_.GetValue(batch) >= 0
-                            ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch))
-                            : 0,
-                            tiling_.keyCapacityKeyShare));
+                    : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
+                        tiling_.keyCapacityKeyShare);
+            const int64_t keyEnd = item >= tiling_.itemsKeyShare ? 0 : visibleEnd;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -337,14 +333,12 @@ private:
             const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
             const int64_t heads =
                 MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-            const int64_t keyEnd =
-                item >= tiling_.itemsKey
-                    ? 0
-                    : MinOf(kvSeqLenGm_.GetValue(batch)
-                        - (kvShareMapGm_.GetValue(batch) >= 0
-                            ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch))
-                            : 0),
-                        tiling_.keyCapacityKey);
+            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
+            const int64_t visibleEnd =
+                MinOf(kvSeqLenGm_.GetValue(batch)
+                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
+                    tiling_.keyCapacityKey);
+            const int64_t keyEnd = item >= tiling_.itemsKey ? 0 : visibleEnd;
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -410,15 +404,13 @@ private:
             const int64_t members = MinOf(found, tiling_.membersPerTask);
             const int64_t taskRows = heads * members;
             const int64_t batch = members > 0 ? memberRows_[memberPlace] : 0;
-            const int64_t keyEnd =
-                item >= tiling_.itemsKeyShare
+            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
+            const int64_t visibleEnd =
+                kvShareMapOfBatch < 0
                     ? 0
-                    : (kvShareMapGm_.GetValue(batch) < 0
-                        ? 0
-                        : MinOf(kvShareMapGm_.GetValue(batch) >= 0
-                            ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch))
-                            : 0,
-                            tiling_.keyCapacityKeyShare));
+                    : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
+                        tiling_.keyCapacityKeyShare);
+            const int64_t keyEnd = item >= tiling_.itemsKeyShare ? 0 : visibleEnd;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);

@@ -306,10 +306,8 @@ private:
         found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
-        found.keyEnd =
-            item >= tiling_.items
-                ? 0
-                : MinOf(tokenOffsetGm_.GetValue(found.batch), tiling_.keyCapacity);
+        const int64_t visibleEnd = MinOf(tokenOffsetGm_.GetValue(found.batch), tiling_.keyCapacity);
+        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);

@@ -172,8 +172,7 @@ private:
              item += blockCount_) {
             const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
-            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(work.batch);
-            const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - work.seqLenOfBatch, 0);
+            const int64_t keyPosition = MaxOf(work.tokenOffsetOfBatch - work.seqLenOfBatch, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQuery(work, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
@@ -295,6 +294,7 @@ private:
         int64_t queries;  // query positions of the task
         int64_t taskRows;  // query rows of the task
         int64_t firstToken;  // first query of the batch row among the tokens of all
+        int64_t tokenOffsetOfBatch;  // tokenOffset[batch]
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
@@ -320,10 +320,9 @@ private:
         found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
-        found.keyEnd =
-            item >= tiling_.items
-                ? 0
-                : MinOf(tokenOffsetGm_.GetValue(found.batch), tiling_.keyCapacity);
+        found.tokenOffsetOfBatch = tokenOffsetGm_.GetValue(found.batch);
+        const int64_t visibleEnd = MinOf(found.tokenOffsetOfBatch, tiling_.keyCapacity);
+        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);

@@ -286,13 +286,12 @@ private:
         const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
         found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
-        found.keyEnd =
-            item >= tiling_.items
-                ? 0
-                : MinOf(tiling_.seqLenIs2Batch
-                    ? seqLenGm_.GetValue(tiling_.batchRows + found.batch)
-                    : seqLenOfBatch,
-                    tiling_.keyCapacity);
+        const int64_t visibleEnd =
+            MinOf(tiling_.seqLenIs2Batch
+                ? seqLenGm_.GetValue(tiling_.batchRows + found.batch)
+                : seqLenOfBatch,
+                tiling_.keyCapacity);
+        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);

@@ -319,14 +319,12 @@ private:
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
         found.keyBegin = MaxOf(0, found.firstQuery - tiling_.windowSize + 1) / 128 * 128;
-        found.keyEnd =
-            item >= tiling_.items
-                ? found.keyBegin
-                : MaxOf(MinOf(MinOf(tiling_.seqLenIs2Batch
-                    ? seqLenGm_.GetValue(tiling_.batchRows + found.batch)
-                    : seqLenOfBatch, tiling_.keyCapacity), MaxOf(0, found.firstQuery
-                        + found.queries)),
-                    found.keyBegin);
+        const int64_t visibleEnd =
+            MaxOf(MinOf(MinOf(tiling_.seqLenIs2Batch
+                ? seqLenGm_.GetValue(tiling_.batchRows + found.batch)
+                : seqLenOfBatch, tiling_.keyCapacity), MaxOf(0, found.firstQuery + found.queries)),
+                found.keyBegin);
+        found.keyEnd = item >= tiling_.items ? found.keyBegin : visibleEnd;
         const int64_t tileTotal =
             found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd - found.keyBegin, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);

@@ -268,6 +268,7 @@ private:
         int64_t queries;  // query positions of the task
         int64_t taskRows;  // query rows of the task
         int64_t firstToken;  // first query of the batch row among the tokens of all
+        int64_t kvSeqLenOfBatch;  // kvSeqLen[batch]
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
@@ -317,13 +318,13 @@ private:
         found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
-        found.keyEnd =
-            item >= tiling_.items
-                ? 0
-                : MinOf(MinOf(kvSeqLenGm_.GetValue(found.batch), tiling_.keyCapacity),
-                    MaxOf(0,
-                        kvSeqLenGm_.GetValue(found.batch) - found.seqLenOfBatch
-                            + found.firstQuery + found.queries - 1 + 1));
+        found.kvSeqLenOfBatch = kvSeqLenGm_.GetValue(found.batch);
+        const int64_t visibleEnd =
+            MinOf(MinOf(found.kvSeqLenOfBatch, tiling_.keyCapacity),
+                MaxOf(0,
+                    found.kvSeqLenOfBatch - found.seqLenOfBatch + found.firstQuery
+                        + found.queries - 1 + 1));
+        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
@@ -405,9 +406,8 @@ private:
                     const int64_t bandFractals = CeilDiv(bandRows, kFractal);
                     const int64_t bandKeys =
                         MinOf(keys,
-                            RoundUp(MaxOf(1, MaxOf(0, kvSeqLenGm_.GetValue(work.batch)
-                                - work.seqLenOfBatch + work.firstQuery
-                                + (band + bandRows - 1) / work.heads + 1)
+                            RoundUp(MaxOf(1, MaxOf(0, work.kvSeqLenOfBatch - work.seqLenOfBatch
+                                + work.firstQuery + (band + bandRows - 1) / work.heads + 1)
                                 - firstKey),
                                 kRepeatLanes));
                     if (n0 < bandKeys) {
@@ -473,9 +473,8 @@ private:
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
             const int64_t bandKeys =
                 MinOf(keys,
-                    RoundUp(MaxOf(1, MaxOf(0, kvSeqLenGm_.GetValue(work.batch)
-                        - work.seqLenOfBatch + work.firstQuery + (band + bandRows - 1) / work.heads
-                        + 1)
+                    RoundUp(MaxOf(1, MaxOf(0, work.kvSeqLenOfBatch - work.seqLenOfBatch
+                        + work.firstQuery + (band + bandRows - 1) / work.heads + 1)
                         - firstKey),
                         kRepeatLanes));
             auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
@@ -545,10 +544,10 @@ private:
         int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
-        const int64_t kvSeqLenOfBatch = kvSeqLenGm_.GetValue(work.batch);
         const int64_t keys =
             MinOf(MinOf(kTileKeys, work.keyEnd - firstKey),
-                RoundUp(MaxOf(1, MaxOf(0, kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
+                RoundUp(MaxOf(1, MaxOf(0, work.kvSeqLenOfBatch - work.seqLenOfBatch
+                    + work.firstQuery
                     + MaxOf(rowBegin / kRowsPerBand * kRowsPerBand,
                         MinOf(work.taskRows, RoundUp(rowBegin + rows, kRowsPerBand))
                             - 1) / work.heads
@@ -570,7 +569,7 @@ private:
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
             // score = -inf where the query does not see the key  (self_attention.py:183)
-            if (kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
+            if (work.kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
                 + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
@@ -579,7 +578,7 @@ private:
                         const int64_t fillBegin =
                             MinOf(keys,
                                 MaxOf(0,
-                                    kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
+                                    work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
                                         - firstKey));
                         const int64_t fillEnd = keys;
                         int64_t fillLane = fillBegin;

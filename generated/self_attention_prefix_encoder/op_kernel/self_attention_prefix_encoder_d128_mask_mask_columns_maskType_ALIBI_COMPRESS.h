@@ -267,6 +267,7 @@ private:
         int64_t queries;  // query positions of the task
         int64_t taskRows;  // query rows of the task
         int64_t firstToken;  // first query of the batch row among the tokens of all
+        int64_t kvSeqLenOfBatch;  // kvSeqLen[batch]
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
@@ -308,13 +309,13 @@ private:
         found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
-        found.keyEnd =
-            item >= tiling_.items
-                ? 0
-                : MinOf(MinOf(kvSeqLenGm_.GetValue(found.batch), tiling_.keyCapacity),
-                    MaxOf(0,
-                        kvSeqLenGm_.GetValue(found.batch) - found.seqLenOfBatch
-                            + found.firstQuery + found.queries - 1 + 1));
+        found.kvSeqLenOfBatch = kvSeqLenGm_.GetValue(found.batch);
+        const int64_t visibleEnd =
+            MinOf(MinOf(found.kvSeqLenOfBatch, tiling_.keyCapacity),
+                MaxOf(0,
+                    found.kvSeqLenOfBatch - found.seqLenOfBatch + found.firstQuery
+                        + found.queries - 1 + 1));
+        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
@@ -537,8 +538,8 @@ private:
                     const int64_t segmentEnd = MinOf(segment * 128 + 128, firstKey + keys);
                     LoadRow(maskRows[row * kTileKeys + segmentBegin - firstKey],
                         maskGm_[head * tiling_.maskPitch0
-                            + MaxOf(kvSeqLenGm_.GetValue(work.batch) - work.seqLenOfBatch
-                                + queryIndex - segmentBegin / 128 * 128,
+                            + MaxOf(work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex
+                                - segmentBegin / 128 * 128,
                                 0) * 128
                             + segmentBegin % 128],
                         segmentEnd - segmentBegin);
@@ -554,7 +555,7 @@ private:
             PipeBarrier<PIPE_V>();
             Add(score, score, maskWide_, span);
             // score = -inf where the query does not see the key  (self_attention.py:182)
-            if (kvSeqLenGm_.GetValue(work.batch) - work.seqLenOfBatch + work.firstQuery
+            if (work.kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
                 + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
@@ -563,8 +564,8 @@ private:
                         const int64_t fillBegin =
                             MinOf(keys,
                                 MaxOf(0,
-                                    kvSeqLenGm_.GetValue(work.batch) - work.seqLenOfBatch
-                                        + queryIndex + 1 - firstKey));
+                                    work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
+                                        - firstKey));
                         const int64_t fillEnd = keys;
                         int64_t fillLane = fillBegin;
                         if (fillLane % 64 != 0 && fillLane < fillEnd) {

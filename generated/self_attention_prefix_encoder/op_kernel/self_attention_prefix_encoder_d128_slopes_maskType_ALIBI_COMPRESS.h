@@ -273,6 +273,7 @@ private:
         int64_t queries;  // query positions of the task
         int64_t taskRows;  // query rows of the task
         int64_t firstToken;  // first query of the batch row among the tokens of all
+        int64_t kvSeqLenOfBatch;  // kvSeqLen[batch]
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
@@ -314,13 +315,13 @@ private:
         found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
-        found.keyEnd =
-            item >= tiling_.items
-                ? 0
-                : MinOf(MinOf(kvSeqLenGm_.GetValue(found.batch), tiling_.keyCapacity),
-                    MaxOf(0,
-                        kvSeqLenGm_.GetValue(found.batch) - found.seqLenOfBatch
-                            + found.firstQuery + found.queries - 1 + 1));
+        found.kvSeqLenOfBatch = kvSeqLenGm_.GetValue(found.batch);
+        const int64_t visibleEnd =
+            MinOf(MinOf(found.kvSeqLenOfBatch, tiling_.keyCapacity),
+                MaxOf(0,
+                    found.kvSeqLenOfBatch - found.seqLenOfBatch + found.firstQuery
+                        + found.queries - 1 + 1));
+        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
@@ -574,7 +575,7 @@ private:
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                 Adds(slopesWide_[row * kTileKeys], keyNumbersBelow_,
-                    float(kvSeqLenGm_.GetValue(work.batch) - work.seqLenOfBatch + queryIndex),
+                    float(work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex),
                     RoundUp(keys, 64));
             }
             PipeBarrier<PIPE_V>();
@@ -584,7 +585,7 @@ private:
                     float(slopesGm_.GetValue(head * tiling_.slopesStrideN)), RoundUp(keys, 64));
             }
             // score = -inf where the query does not see the key  (self_attention.py:182)
-            if (kvSeqLenGm_.GetValue(work.batch) - work.seqLenOfBatch + work.firstQuery
+            if (work.kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
                 + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
@@ -593,8 +594,8 @@ private:
                         const int64_t fillBegin =
                             MinOf(keys,
                                 MaxOf(0,
-                                    kvSeqLenGm_.GetValue(work.batch) - work.seqLenOfBatch
-                                        + queryIndex + 1 - firstKey));
+                                    work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
+                                        - firstKey));
                         const int64_t fillEnd = keys;
                         int64_t fillLane = fillBegin;
                         if (fillLane % 64 != 0 && fillLane < fillEnd) {
