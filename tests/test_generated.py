@@ -51,7 +51,7 @@ def test_storage_holds_every_buffer_of_the_map() -> None:
         for space in ("L1", "L0a", "L0b", "L0c", "Ub"):
             end = rf"k{space}End = (\w+) \+ (?:(\d+) \* )?\1Slot,\s+k{space}Bytes = \d+;"
             last, slots = re.findall(end, text)[0]
-            assert f"{slots} slots: " in text if slots else f"{last}Slot = " in text, kernel.name
+            assert f"{slots} slots: " in text if slots else f"{last}Slot =" in text, kernel.name
             assert f"static_assert(k{space}End <= k{space}Bytes" in text, kernel.name
 
 
