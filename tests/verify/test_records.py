@@ -188,7 +188,7 @@ def test_committed_records_hold(name):
     states = {
         record.state(each, backend) for backend, of in record.backends.items() for each in of["features"]
     }
-    assert states <= {CHECKED, INEFFECTIVE, UNCHECKED} and CHECKED in states
+    assert states <= {CHECKED, IMMATERIAL, INEFFECTIVE, UNCHECKED} and CHECKED in states
 
 
 @pytest.mark.long
