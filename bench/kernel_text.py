@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
 
-from attndsl.codegen.kernel.dtype_parameter import text_name
-from attndsl.codegen.kernel.schedule_header import schedule_file
-from attndsl.codegen.samples.device_files import kernel_path
+from attndsl.codegen.samples.device_files import kernel_path, schedule_path
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute.execute import written
 from attndsl.expr import Expr
@@ -75,7 +73,7 @@ class KernelText:
         """The text of the kernel that a call takes."""
         compiled = prepare(call).compiled
         folder = written(compiled)
-        paths = (kernel_path(compiled), f"op_kernel/{schedule_file(text_name(compiled))}")
+        paths = (kernel_path(compiled), schedule_path(compiled))
         lines = sum(len((folder / path).read_text().splitlines()) for path in paths)
         program = compiled.program
         return cls(lines, estimated_bytes(program, Core.AIC), estimated_bytes(program, Core.AIV))

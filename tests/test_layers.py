@@ -54,6 +54,7 @@ LAYERS = (
 _LOWERING = (
     ("lower",),
     ("phases", "work_partition", "hoist_scalar_loads", "one_name", "preconditions"),
+    ("own_expressions",),
     ("results",),
     ("selection",),
     ("attention",),

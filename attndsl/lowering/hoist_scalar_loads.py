@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Load, Logic, Select, Symbol
 from attndsl.expr.reductions import Fold
-from attndsl.tile.buffers import GlobalRegion, Region
-from attndsl.tile.comparison import compared_fields
+from attndsl.lowering.own_expressions import with_own_expressions
 from attndsl.tile.naming import camel
-from attndsl.tile.scalars import binds, defined, expressions, extents_of
+from attndsl.tile.scalars import binds, defined, expressions
 from attndsl.tile.statements import Collect, Let, Seq, Statement
 
 
@@ -89,13 +87,8 @@ class _Naming:
         if isinstance(item, Seq):
             return self.body(item, known)
         inside = _still(known, binds(item))
-        changes: dict[str, Any] = {
-            name: _replaced(value, inside if isinstance(item, Collect) else known)
-            for name in compared_fields(type(item))
-            if isinstance(value := getattr(item, name), Expr | Region | GlobalRegion)
-            and not (isinstance(value, Symbol) and value.name in binds(item))
-        }
-        changed = replace(item, **changes) if known and changes else item
+        names = inside if isinstance(item, Collect) else known
+        changed = with_own_expressions(item, lambda expr: _with_names(expr, names)) if known else item
         children = tuple(self._statement(child, inside) for child in item.children())
         return changed.with_children(children) if children else changed
 
@@ -140,13 +133,6 @@ def _still(known: _Known, bound: Iterable[str]) -> _Known:
         for text, name in known.items()
         if name.symbol.name not in names and names.isdisjoint(name.value.symbols())
     }
-
-
-def _replaced(value: Expr | Region | GlobalRegion, known: _Known) -> Expr | Region | GlobalRegion:
-    if isinstance(value, Expr):
-        return _with_names(value, known)
-    offset, rows, cols, pitch = (_with_names(part, known) for part in extents_of(value))
-    return replace(value, offset=offset, rows=rows, cols=cols, pitch=pitch)
 
 
 def _with_names(expr: Expr, known: _Known) -> Expr:

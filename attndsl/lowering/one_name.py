@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from attndsl.base.facts import kept
 from attndsl.expr import Const, Expr, Named, Scope, Symbol
 from attndsl.lowering.emit.loop_scalars import ITEM_MEANINGS, TASK_ROWS
-from attndsl.tile.buffers import GlobalRegion, Region
-from attndsl.tile.comparison import compared_fields
-from attndsl.tile.scalars import binds, defined, extents_of, free
+from attndsl.lowering.own_expressions import with_own_expressions
+from attndsl.tile.scalars import binds, defined, free
 from attndsl.tile.statements import Collect, Let, PickTensor, Pipelined, Seq, Stage, Statement
 
 _Names = Mapping[str, Expr]
@@ -104,16 +102,8 @@ def _statement(item: Statement, names: _Names) -> Statement:
 
 def _substituted(item: Statement, names: _Names) -> Statement:
     """The statement with the expressions of its own fields on other names."""
-    changes: dict[str, Any] = {}
-    for name in compared_fields(type(item)):
-        value = getattr(item, name)
-        if isinstance(value, Symbol) and value.name in binds(item):
-            continue
-        if isinstance(value, Expr):
-            changes[name] = value.substitute(names)
-        elif isinstance(value, Region | GlobalRegion):
-            offset, rows, cols, pitch = (part.substitute(names) for part in extents_of(value))
-            changes[name] = replace(value, offset=offset, rows=rows, cols=cols, pitch=pitch)
-    if isinstance(item, Pipelined):
-        changes["when"] = tuple(each if each is None else each.substitute(names) for each in item.when)
-    return replace(item, **changes) if changes else item
+    changed = with_own_expressions(item, lambda expr: expr.substitute(names))
+    if isinstance(changed, Pipelined):
+        when = tuple(each if each is None else each.substitute(names) for each in changed.when)
+        changed = replace(changed, when=when)
+    return changed

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from attndsl.mutate.source_model import CallText, SourceModel
+from attndsl.tile.instructions.units import block_elements, repeat_elements
 
 COUNT, LENGTH, STRIDE, OTHER = "count", "length", "stride", ""
 """What a number of a call is: rows, elements of a row, a distance, something else."""
@@ -35,7 +36,7 @@ _VECTOR = re.compile(
 )
 _SIGNATURE = re.compile(r"\binline\s+(?:constexpr\s+)?[\w:]+\s+(\w+)\s*\(([^()]*)\)")
 _GLOBAL = re.compile(r"\w*Gm_|\w+\.\w*Gm\b|global\b")
-_BLOCK, _REPEAT = 8, 64
+_BLOCK, _REPEAT = block_elements("float32"), repeat_elements("float32")
 """Lanes of float32 in a block, and in a repeat."""
 _DISTANCE, _ROWS = re.compile(r"(?i)pitch|stride|step|imageRows|productRows"), re.compile(r"(?i)rows|count")
 

@@ -30,11 +30,15 @@ def text_path(text: SharedText) -> str:
 
 def schedule_path(compiled: Compiled) -> str:
     """The schedule header of the text that is named after a specialization, in the project."""
-    return f"op_kernel/{schedule_file(text_name(compiled))}"
+    return _schedule_path(text_name(compiled))
 
 
 def _path(name: str) -> str:
     return f"op_kernel/{name}.h"
+
+
+def _schedule_path(name: str) -> str:
+    return f"op_kernel/{schedule_file(name)}"
 
 
 def kernel_files(kernels: Sequence[Compiled]) -> dict[str, SharedText]:
@@ -59,7 +63,7 @@ def files_around(kernels: Sequence[Compiled]) -> dict[str, str]:
     found = dict[str, str]()
     for text in kernel_files(kernels).values():
         schedule = schedule_of(text.first, text.name)
-        found[f"op_kernel/{schedule_file(text.name)}"] = render("op_kernel/schedule.h.j2", schedule=schedule)
+        found[_schedule_path(text.name)] = render("op_kernel/schedule.h.j2", schedule=schedule)
     found |= {path: runtime(path) for path in RUNTIME}
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)

@@ -118,7 +118,7 @@ def item_steps(context: Context) -> list[Statement]:
     steps = maximum(with_keys, 1)
     if context.rows.may_be_empty():
         steps = select(TASK_ROWS == 0, 0, steps)
-    return [*lets, Let(symbol=STEPS, value=select(_drains(context), context.prefetch, steps))]
+    return [*lets, Let(symbol=STEPS, value=select(drains(context), context.prefetch, steps))]
 
 
 def key_steps(context: Context) -> Expr:
@@ -163,15 +163,10 @@ def has_item(context: Context) -> Expr:
     return item < context.items
 
 
-def _drains(context: Context) -> Expr:
-    """Whether a turn of a continuous pipeline has none."""
+def drains(context: Context) -> Expr:
+    """Whether a turn of a continuous pipeline has none: it drains the pipeline."""
     item = ITEM
     return item >= context.items
-
-
-def without_keys_of_last_turn(context: Context, begin: Expr | int, end: Expr) -> Expr:
-    """Where the keys of a turn's task end in a continuous pipeline: its last turn has none."""
-    return select(_drains(context), begin, end)
 
 
 def ring_slot(context: Context) -> list[Statement]:

@@ -6,11 +6,11 @@ from functools import reduce
 
 from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.attention.continuous import (
+    drains,
     item_steps,
     ring_slot,
     takes_tiles_again,
     tile_of_step,
-    without_keys_of_last_turn,
 )
 from attndsl.lowering.attention.seen_tiles import (
     candidates,
@@ -68,7 +68,7 @@ def key_range(context: Context) -> list[Statement]:
         end = end.mapped(lambda node: KEY_BEGIN if node.same(begin) else None)
     if context.continuous:  # a name of its own: lengths that it reads are read for certain, and once
         bounds.append(Let(symbol=_VISIBLE_END, value=end, where=where))
-        end = without_keys_of_last_turn(context, KEY_BEGIN if begins_late(context) else 0, _VISIBLE_END)
+        end = select(drains(context), KEY_BEGIN if begins_late(context) else 0, _VISIBLE_END)
     bounds.append(Let(symbol=KEY_END, value=end, where=where))
     if context.rows.may_be_empty():
         count = select(TASK_ROWS == 0, 0, count)
