@@ -103,7 +103,6 @@ def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
         stages=stages,
         lags=lags,
         prefetch=context.prefetch,
-        ring=context.ring,
         lead=context.widen_lead,
         steps=_counted_steps(context) if context.continuous else None,
         when=tuple(when for _, _, when in present) if context.continuous else (),
