@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.attention.continuous import first_time, ring_slot, score_slot, state_row
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
 from attndsl.lowering.attention.score_matmul import scores_of
+from attndsl.lowering.attention.second_run import first_time
 from attndsl.lowering.attention.step_scores import (
     exponentials,
     loaded_buffers,
@@ -23,6 +23,7 @@ from attndsl.lowering.attention.step_scores import (
     weights,
     with_tile_operands,
 )
+from attndsl.lowering.attention.tile_slots import ring_slot, score_slot, state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import (
