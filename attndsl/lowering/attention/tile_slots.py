@@ -38,3 +38,8 @@ def item_slot(context: Context) -> Expr:
 def state_row(context: Context, row: Expr = R0) -> Expr:
     """Where the maximum and the sum of one of the core's rows stand."""
     return row + item_slot(context) * context.rows_per_vector
+
+
+def tile_row(context: Context, row: Expr = R0) -> Expr:
+    """Where what one of the core's rows keeps of a tile in flight stands: rescale, and step."""
+    return SLOT * context.rows_per_vector + row
