@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ class Project:
     """An operator's compiled specializations and the features that no kernel covers yet.
 
     ``requests``: what it was made for. ``reason``: why there is no kernel at all, where there is none.
+    ``reasons``: why features have no kernel, by feature.
     """
 
     operator: Operator
@@ -43,6 +44,7 @@ class Project:
     kernels: tuple[Compiled, ...]
     not_lowered: tuple[str, ...]
     reason: str = ""
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def files(self) -> dict[str, str]:
         """Every file of the project by name; none without a kernel."""
@@ -128,7 +130,13 @@ def plan_project(operator: Operator, *requests: KernelRequest) -> Project:
     if not kernels:
         reason = str(next(iter(missing.values())))
         return Project(operator=operator, requests=requests, kernels=(), not_lowered=lacking, reason=reason)
-    return Project(operator=operator, requests=requests, kernels=tuple(kernels.values()), not_lowered=lacking)
+    return Project(
+        operator=operator,
+        requests=requests,
+        kernels=tuple(kernels.values()),
+        not_lowered=lacking,
+        reasons={label: str(missing[label]) for label in lacking},
+    )
 
 
 def _asked(operator: Operator, requests: Sequence[KernelRequest]) -> list[tuple[Wanted, bool]]:
@@ -194,10 +202,11 @@ def _page(project: Project) -> Page:
     operator = project.operator
     return Page(
         command=comment(f"attndsl generate {operator.in_commands}{operator.device_option}"),
+        verify=comment(f"attndsl verify {operator.in_commands}{operator.device_option} --project ."),
         names=names_of(operator),
         name=comment(operator.name),
         document=comment(operator.document),
         summary=comment(operator.summary),
         features=tuple(name for name in feature_names(operator) if name not in project.not_lowered),
-        not_lowered=project.not_lowered,
+        not_lowered={label: comment(reason) for label, reason in project.reasons.items()},
     )
