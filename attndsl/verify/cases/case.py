@@ -78,14 +78,24 @@ class Case:
         return (self.space.operator.name, *kernel_key(self.space, self.assignment))
 
 
-def drawn_outline(space: CaseSpace, assignment: Mapping[str, Any], rng: np.random.Generator) -> Call | None:
-    """The outline of some call with these values; None where no legal integers were found for them."""
+def drawn_case(
+    operator: Operator,
+    space: CaseSpace,
+    assignment: Mapping[str, Any],
+    rng: np.random.Generator,
+    *,
+    seed: int = 0,
+    number: int = 0,
+    attempt: int = 0,
+) -> tuple[Case, Call] | None:
+    """Some case with these values and its outline; None where no legal elements were found for them."""
     integers = Integers(space, assignment, rng).solve()
     if integers is None:
         return None
+    case = Case(operator, space, seed, number, assignment, integers, attempt)
     try:
-        return Case(space.operator, space, 0, 0, assignment, integers).outline()
-    except CallError:
+        return case, case.outline()
+    except CallError:  # a constraint over elements of other tensors
         return None
 
 
