@@ -26,8 +26,8 @@ from attndsl.verify.judge.compare import THRESHOLD, tolerance
 
 _SAMPLED = 8
 """Blocks of queries that are computed first: most features that matter do so in some of them."""
-_QUICK = 1 << 27
-"""Multiplications of a run that a quick look may take."""
+_QUICK, _BLOCK = 1 << 27, 1 << 20
+"""Multiplications of a run that a quick look may take, and those that a block of queries counts as."""
 
 
 def effective_features(call: Call, features: Iterable[str], *, quick: bool = False) -> frozenset[str]:
@@ -52,13 +52,14 @@ def effective_features(call: Call, features: Iterable[str], *, quick: bool = Fal
 
 
 def _blocks(call: Call) -> tuple[int, int]:
-    """Blocks of queries of a run, at most, and its multiplications."""
+    """Blocks of queries of a run, at most, and its work in multiplications."""
     size = {**dict.fromkeys("BNKQTUDE", 1), **call.extents}
     keys = max(size["T"], size["U"])
     work = size["B"] * size["N"] * size["Q"] * keys * (size["D"] + size["E"])
     group = max(size["N"] // max(size["K"], 1), 1)
     in_block = max(1, QUERY_ROWS_IN_BLOCK // group)
-    return size["B"] * size["K"] * -(-size["Q"] // in_block), work
+    blocks = size["B"] * size["K"] * -(-size["Q"] // in_block)
+    return blocks, work + blocks * _BLOCK
 
 
 def _can_sample(call: Call) -> bool:
