@@ -263,8 +263,6 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
         }
         if loop.stages[0].part:
             yield f"over {keys_of(loop.stages[0].part)}:"
-        if loop.back_pressure:
-            yield "then, over the same tiles again:"
         conditions = loop.when or (None,) * len(loop.stages)
         for stage, lag, when in zip(loop.stages, loop.lags, conditions, strict=True):
             waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]

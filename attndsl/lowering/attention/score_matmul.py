@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
-from attndsl.lowering.attention.continuous import score_slot
 from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query
 from attndsl.lowering.attention.key_range import sees_by_band, tile_bounds
 from attndsl.lowering.attention.matmul_operands import (
@@ -21,6 +20,7 @@ from attndsl.lowering.attention.matmul_operands import (
     true_width,
 )
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
+from attndsl.lowering.attention.tile_slots import score_slot
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import prob_ring, score_ring

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
-from attndsl.lowering.attention.continuous import first_time
 from attndsl.lowering.attention.cube_buffers import (
     bands_of_task,
     cube_buffers,
@@ -26,6 +25,7 @@ from attndsl.lowering.attention.matmul_operands import (
     over_parts,
     true_width,
 )
+from attndsl.lowering.attention.second_run import first_time
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, SLOT, TASK_ROWS
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring
