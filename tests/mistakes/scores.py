@@ -22,7 +22,14 @@ SCORES = (
         (("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * D**-0.5"),),
         (
             "mine.py:18: TypeError: 'D ** -0.5': numbers of a call have + - * / // % and whole "
-            'powers up to 4; pass a scale as a parameter, as in scale = op.param("scale", float)'
+            'powers up to 4; pass a scale as a parameter, as in scale = op.param("scale", float), or divide '
+            "scores by attend.sqrt(attend.index(D))"
+        ),
+        instead=(
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) / attend.sqrt(attend.index(D))",
+            ),
         ),
     ),
     Mistake(
