@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attndsl.base.errors import UserError
 from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.op_definition import check_told_apart
-from attndsl.codegen.kernel.dtype_parameter import twin
+from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, twin
 from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards
 from attndsl.codegen.kernel_set.kernel_request import Wanted, chosen_mode, wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
@@ -177,12 +177,28 @@ def _compiled(operator: Operator, specials: Sequence[Specialization]) -> list[Co
             return None
         return keep_compiled(with_operator(parts, operator)) if parts else compiled_for(operator, special)
 
+    import networkx  # noqa: F401 - here, once: forked workers have it then
+
     found: dict[Specialization, Compiled | None] = {}
     for pair, done in zip(pairs, fork_map(made, pairs), strict=True):
-        import attndsl.codegen.project.project_files  # noqa: F401 - needed next: now workers are still busy
-
+        _prepare_for_files()
         found |= zip(pair, map(kept, pair, done), strict=True)
+        for each in filter(None, map(found.get, pair)):
+            guards(each)
+            dtype_parameter(each)
     return [found[special] for special in specials]
+
+
+@lru_cache(maxsize=1)
+def _prepare_for_files() -> None:
+    """What is needed once all is compiled; workers that still compile leave time for it, and the processes
+    that write the files have it then."""
+    import numpy.random  # noqa: F401
+
+    import attndsl.codegen.project.project_files  # noqa: F401
+    from attndsl.codegen.text.render import load_templates
+
+    load_templates("op_host", "op_kernel", "torch")
 
 
 def _pairs(operator: Operator, specials: Sequence[Specialization]) -> list[tuple[Specialization, ...]]:
