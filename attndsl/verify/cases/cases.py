@@ -49,13 +49,12 @@ _NAMES = 2
 """Features that a case is asked for, until one of them can matter in some call."""
 _WISHES = 2
 """Calls that are tried for the feature that a case is asked for."""
-_DRAWN = 3
-"""Calls that are drawn for a feature at a time, until what they compute depends on it."""
+_DRAWN, _DECIDED = 4, 24
+"""Calls that are drawn for a feature at a time, until what they compute depends on it, and values of other
+variables with which it may."""
 _OVERDUE = 16
 """Cases of a mode after which a feature that mattered in none of them is asked for: half of a third of 96."""
 _FEATURE_WALKS = 4
-_WORKLOAD_WALKS = 8
-"""Walks after which a workload is one that the operator has not."""
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
 
@@ -193,6 +192,8 @@ class _Member:
         """Cases that each feature was asked for in vain."""
         self._unmade: set[tuple[str, str]] = set()
         """Features and workloads that no search has brought together."""
+        self._hopeless: set[str] = set()
+        """Workloads for which a whole turn has found no assignment."""
 
     def prepare(self) -> None:
         """Find out which optional tensors no legal call passes."""
@@ -203,13 +204,6 @@ class _Member:
         }
         self.excluded = tuple(name for name, example in found.items() if example is None)
         self._never = {given(name).name: False for name in self.excluded}
-        self._workloads = frozenset(
-            each
-            for each in dict.fromkeys(
-                word for workload in WORKLOADS for word in (workload, workload.split()[-1])
-            )
-            if solve(space, rng, {WORKLOAD: each, **self._never}, walks=_WORKLOAD_WALKS) is not None
-        )
         heavy = (GIVEN, DTYPE, LAYOUT, SPLIT)
         self._heavy = {
             name
@@ -225,8 +219,12 @@ class _Member:
         wanted = self._wanted[turn % len(self._wanted)] if self._wanted else None
         if turn >= _OVERDUE and wanted is None and (case := self._overdue(rng, operator, number, turn)):
             return case
+        workload, solved = self._workload(turn, 0), False
         for attempt in range(_ATTEMPTS):
             candidates = list(self._candidates(rng, turn, attempt))
+            solved = solved or bool(candidates)
+            if attempt == _PINNED - 1 and not solved and wanted is None and workload != WIDE:
+                self._hopeless.add(workload)  # wide rows are asked for in two ways
             for _, _, assignment in sorted(candidates, key=lambda item: (-item[0], item[1])):
                 drawn = drawn_case(
                     operator, self.space, assignment, rng, seed=self.seed, number=number, attempt=attempt
@@ -307,16 +305,19 @@ class _Member:
     ) -> tuple[Case, Call] | None:
         """A case with a feature on which what is computed depends, so far as numbers do not decide: with a
         workload, or with any where the two do not go together."""
-        pins = {**self._missing[feature], **self._never}
-        for _ in range(_DRAWN):
-            of = "any" if (feature, workload) in self._unmade else workload
-            beside = deciding_values(self.space, self._missing[feature], rng)
-            assignment = solve(self.space, rng, {**beside, **pins, WORKLOAD: of or "any"})
+        own, solved = self._missing[feature], 0
+        for _ in range(_DECIDED):
+            of = "any" if (feature, workload) in self._unmade else workload or "any"
+            beside = deciding_values(self.space, own, rng)
+            pins = {**beside, **own, **self._never, WORKLOAD: of}
+            if is_contradiction(self.space, pins):
+                continue
+            if (solved := solved + 1) > _DRAWN:
+                break
+            assignment = solve(self.space, rng, pins)
             if assignment is None:
                 if not beside:
                     self._unmade.add((feature, workload))
-                    if of == "any":
-                        return None
                 continue
             drawn = drawn_case(operator, self.space, assignment, rng, seed=self.seed, number=number)
             if drawn and self._is_affordable(drawn[1], of) and may_matter(drawn[1], feature):
@@ -365,7 +366,7 @@ class _Member:
         less, and the last for nothing. Each of the wanted kernels starts with another."""
         workload = WORKLOADS[self._place(turn)]
         levels = (workload, workload.split()[-1], "")[min(attempt // _PINNED, 2) :]
-        return next(each for each in levels if not each or each in self._workloads)
+        return next(each for each in levels if each not in self._hopeless)
 
     def _place(self, turn: int) -> int:
         """Which workload's turn it is."""

@@ -57,7 +57,7 @@ def nearest(
 
 def is_contradiction(space: CaseSpace, pinned: Mapping[str, Any]) -> bool:
     """Whether values break a clause that nothing but they can repair: no walk is needed to see that."""
-    assignment = {name: values[0] for name, values in space.variables.items()} | pinned
+    assignment = {**{name: values[0] for name, values in space.variables.items()}, **pinned}
     env = space.environment(assignment)
     return any(
         clause.variables and pinned.keys() >= set(clause.variables) and not clause.holds(env)
