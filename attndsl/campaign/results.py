@@ -6,8 +6,8 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attndsl.tile_interpreter.run_facts import RunFacts
@@ -21,6 +21,13 @@ if TYPE_CHECKING:  # imported where a table is printed: records only count
 
 _HEAD_SIZE = "padded_head_size"
 PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
+IMMATERIAL, INEFFECTIVE, STALE = "immaterial", "ineffective", "stale"
+FEATURES_TOLD = {
+    IMMATERIAL: "can change no result",
+    INEFFECTIVE: "without effect in their cases",
+    STALE: "stale",
+}
+"""What users are told of features that are not simply checked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +126,8 @@ class Row:
 class Verification:
     """All cases of one operator.
 
-    ``excluded``: optional arguments that no legal call can pass; ``seconds``: wall time.
+    ``excluded``: optional arguments that no legal call can pass; ``seconds``: wall time; ``immaterial``:
+    features that can change no result, with the reason, as far as somebody has looked.
     """
 
     operator: str
@@ -128,6 +136,7 @@ class Verification:
     rows: tuple[Row, ...]
     excluded: tuple[str, ...]
     seconds: float
+    immaterial: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -254,6 +263,7 @@ class Verification:
             "ran_no_case": self.idle,
             "seconds": round(self.seconds, 2),
             "excluded": list(self.excluded),
+            "immaterial": dict(self.immaterial),
             "distribution": self.distribution(),
             "backends": {
                 backend: {
@@ -379,8 +389,10 @@ class Verification:
         if part:
             told = ", ".join(f"{name} {count} of {has[name]}" for name, count in part.items())
             yield f"cases in which a feature matters, of those that have it: {told}"
-        if never := [name for name, count in matters.items() if not count]:
-            yield f"features that matter in no case: {', '.join(never)}"
+        never = [name for name, count in matters.items() if not count]
+        for state, is_told in ((INEFFECTIVE, False), (IMMATERIAL, True)):
+            if names := [name for name in never if (name in self.immaterial) == is_told]:
+                yield f"features {FEATURES_TOLD[state]}: {', '.join(names)}"
 
 
 def _histogram(values: list[int]) -> dict[str, int]:

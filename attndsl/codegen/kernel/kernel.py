@@ -230,9 +230,14 @@ def _specialization(compiled: Compiled) -> Iterator[str]:
     features = ", ".join(name for name in feature_names(operator) if name in special.features)
     if features:
         yield f"with {features}"
+    yield from map(comment, settings_told(operator, special))
+
+
+def settings_told(operator: Contract, special: Specialization) -> Iterator[str]:
+    """What calls of a kernel have in common by its settings, such as ``window > 0``, one line each."""
     for name, value in special.settings:
         if value is not None:
-            yield from map(comment, _setting(operator, special, name, value))
+            yield from _setting(operator, special, name, value)
 
 
 def _setting(operator: Contract, special: Specialization, name: str, value: Any) -> Iterator[str]:

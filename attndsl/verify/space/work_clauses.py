@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from attndsl.expr import Compare, Symbol, as_expr
@@ -171,12 +171,18 @@ def most_splits(tasks: int, cores: int) -> int:
     return max(cores // max(tasks, 1), 1)
 
 
-def _words(env: Mapping[str, Any]) -> list[str]:
-    return str(env[WORKLOAD] or "").split()
+def _words(env: Mapping[str, Any]) -> frozenset[str]:
+    return _words_of(env[WORKLOAD])
+
+
+@lru_cache(maxsize=64)
+def _words_of(workload: str | None) -> frozenset[str]:
+    return frozenset((workload or "").split())
 
 
 def _long(env: Mapping[str, Any]) -> bool:
-    return not {"long", "deep"}.isdisjoint(_words(env))
+    words = _words(env)
+    return "long" in words or "deep" in words
 
 
 def _when_long(holds: Function) -> Function:
