@@ -207,6 +207,18 @@ class Alloc(Statement):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Handed(Alloc):
+    """A part of a lifetime that goes from one stage of a step to another, in slot ``slot``, that of the step.
+
+    The part that ``begins`` the lifetime writes the buffer, and may read it; the other one ends it, and reads
+    it. Both stand in stages of one continuous pipeline.
+    """
+
+    slot: Symbol
+    begins: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Stage(Statement):
     """A named piece of one core kind's work; a function of the generated kernel.
 

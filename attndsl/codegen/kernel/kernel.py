@@ -42,7 +42,7 @@ from attndsl.tile.operand_pairs import DTYPES
 from attndsl.tile.pipeline_skew import named_lag
 from attndsl.tile.program import Program
 from attndsl.tile.scalars import expressions, tensors_used
-from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
+from attndsl.tile.statements import Alloc, Collect, Handed, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
 
 _DECLARED = 96
 """Columns of a line of declarations."""
@@ -345,7 +345,7 @@ def _arrays(program: Program) -> Iterator[ArrayMember]:
 def _slots(program: Program) -> Iterator[str]:
     seen: set[str] = set()
     for item in program.statements():
-        if isinstance(item, Alloc) and item.buffers[0].slots > 1:
+        if isinstance(item, Alloc) and item.buffers[0].slots > 1 and not isinstance(item, Handed):
             name = slot_member(item.buffers)
             if name not in seen:
                 seen.add(name)
