@@ -59,7 +59,8 @@ class Row:
     ``source``: the operator's name, or the spec file as it was given; ``mode``: the operator that took the
     call; ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are
     integers; ``padded_head_size``: the head size the kernel is made for; ``options``: of the command that
-    runs the case again, beyond seed and number; ``declared``: those of ``features`` that the declaration
+    runs the case again, beyond seed and number; ``parameters``: the values of the parameters, ``stated``:
+    those that do not have their default; ``declared``: those of ``features`` that the declaration
     names; ``effective``: those of them that matter, without which the results that are compared would be
     others.
     """
@@ -81,6 +82,8 @@ class Row:
     work: Work
     results: tuple[BackendResult, ...]
     options: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    stated: tuple[str, ...] = ()
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -311,8 +314,9 @@ class Verification:
         from rich.table import Table
 
         table = Table(title=f"{self.operator}, seed {self.seed}", title_justify="left", pad_edge=False)
-        for name in ("case", "shape", "layout", "features", "dtype", "data"):
-            table.add_column(name, no_wrap=name != "features", justify="right" if name == "case" else "left")
+        for name in ("case", "shape", "layout", "features", "parameters", "dtype", "data"):
+            wraps = name in ("features", "parameters")
+            table.add_column(name, no_wrap=not wraps, justify="right" if name == "case" else "left")
         for backend in self.backends:
             table.add_column(f"{backend}\nerror  MARE/MERE/RMSE", no_wrap=True)
         for row in self.rows:
@@ -322,6 +326,7 @@ class Verification:
                 row.shape,
                 row.layout,
                 escape(", ".join(row.tensors)),
+                escape(" ".join(f"{name}={_short(row.parameters[name])}" for name in row.stated)),
                 row.dtype,
                 row.data,
                 *cells,
@@ -393,6 +398,11 @@ class Verification:
         for state, is_told in ((INEFFECTIVE, False), (IMMATERIAL, True)):
             if names := [name for name in never if (name in self.immaterial) == is_told]:
                 yield f"features {FEATURES_TOLD[state]}: {', '.join(names)}"
+
+
+def _short(value: Any) -> str:
+    """A value of a parameter in a table."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _histogram(values: list[int]) -> dict[str, int]:

@@ -137,7 +137,7 @@ def verify(
     _check_numbers(cases, only)
     stated = _stated(changes, only, record)
     if record:
-        _check_for_record(names)
+        _check_for_record("--record", names)
     if record and only:
         raise click.UsageError("--record keeps what all cases have checked; leave out --case")
     if record and device:
@@ -244,7 +244,7 @@ def _renew(names: tuple[str, ...], as_json: bool) -> None:
     from attndsl.campaign import records
 
     _refuse_others("renew_record", beside={"names", "as_json", "quiet", "verbose"})
-    _check_for_record(names)
+    _check_for_record("--renew-record", names)
     stale = {}
     for operator in operators(names):
         stale[operator.name] = records.renew(operator.name)
@@ -315,15 +315,13 @@ def _in_one_line(result: Verification) -> str:
     return f"{result.operator}: {len(result.rows)} cases, {how}, {result.seconds:.1f} s"
 
 
-def _check_for_record(names: tuple[str, ...]) -> None:
+def _check_for_record(option: str, names: tuple[str, ...]) -> None:
     """Records are of shipped operators: one of a user's file would get into the package, and nothing reads
     it there."""
-    from attndsl.spec.operator.loader import shipped_names
-
     for name in names:
-        if name not in shipped_names():
+        if Path(name).is_file():
             raise click.UsageError(
-                f"records are kept of the shipped operators, and {name} is none; "
+                f"{option} is for the records of shipped operators, and {name} is none; "
                 "--json tells what its cases have checked, --journal FILE keeps them"
             )
 

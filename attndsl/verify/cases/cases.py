@@ -37,14 +37,14 @@ from attndsl.verify.space.values import FILL, GROUP, PROBE, RAMP, RAMPS, WIDE, W
 CANDIDATES = 3
 PROBES = 0.4
 """Part of the cases that are pinned to be probes; with those drawn it is about half. They see most."""
-_ATTEMPTS = 15
+_ATTEMPTS = 30
 _PINNED = 5
 """Attempts with the work that it is the case's turn to have."""
 _PAIR_TRIES = 2
 _LOOKED_AT = 12
 """Cases of a mode with a feature in which it is looked for whether it matters: some never do."""
-_ASKED = 3
-"""Cases that are asked for one feature in vain at most."""
+_ASKED = 6
+"""How often one feature is asked for in vain at most; twice where no call that was drawn depends on it."""
 _NAMES = 2
 """Features that a case is asked for, until one of them can matter in some call."""
 _WISHES = 2
@@ -80,9 +80,20 @@ class WantedKernel:
 
 
 class NoCaseFound(UserError, RuntimeError):
-    """The search for a legal call found none."""
+    """The search for a legal call found none.
 
-    def __init__(self, name: str) -> None:
+    ``rules``: those over elements of tensors that it could not keep, where sizes and parameters were found.
+    """
+
+    def __init__(self, name: str, rules: Sequence[str] = ()) -> None:
+        if rules:
+            told = "; ".join(rules)
+            super().__init__(
+                f"the search for cases of {name} failed: it found sizes and parameters, but no elements of "
+                f"tensors that keep {told}. The spec may well be right; a narrower rule on sizes, or a rule "
+                "that compares an element with a number or a size, is found more easily"
+            )
+            return
         super().__init__(
             f"no legal case of {name} was found; if rules of op.require exclude each other, widen one of them"
         )
@@ -219,22 +230,31 @@ class _Member:
         wanted = self._wanted[turn % len(self._wanted)] if self._wanted else None
         if turn >= _OVERDUE and wanted is None and (case := self._overdue(rng, operator, number, turn)):
             return case
-        workload, solved = self._workload(turn, 0), False
+        solved: set[str] = set()
+        asked: set[str] = set()
         for attempt in range(_ATTEMPTS):
             candidates = list(self._candidates(rng, turn, attempt))
-            solved = solved or bool(candidates)
-            if attempt == _PINNED - 1 and not solved and wanted is None and workload != WIDE:
-                self._hopeless.add(workload)  # wide rows are asked for in two ways
+            workload = self._workload(turn, attempt)
+            solved |= {workload} if candidates else set()
+            asked |= {workload} if attempt % _PINNED == _PINNED - 1 else set()
             for _, _, assignment in sorted(candidates, key=lambda item: (-item[0], item[1])):
                 drawn = drawn_case(
                     operator, self.space, assignment, rng, seed=self.seed, number=number, attempt=attempt
                 )
-                if drawn is None or not self._is_affordable(drawn[1], self._workload(turn, attempt)):
+                if drawn is None or not self._is_affordable(drawn[1], workload):
                     continue  # the next candidate
                 if wanted is None or wanted.takes(drawn[1]):
+                    if wanted is None:  # wide rows are asked for in two ways, of which a turn tries one
+                        self._hopeless |= asked - solved - {WIDE, ""}
                     return self._taken(*drawn)
         of = wanted.name if wanted is not None else self.space.operator.name
-        raise NoCaseFound(of)
+        raise NoCaseFound(of, self._rules_over_elements() if solved else ())
+
+    def _rules_over_elements(self) -> tuple[str, ...]:
+        """The constraints that no sizes and parameters decide, as messages word them."""
+        rules = (rule for rule in self.space.operator.constraints if rule.tensors() or rule.over)
+        told = (f"'{rule.argument}' {rule.text}" if rule.argument else rule.text for rule in rules)
+        return tuple(dict.fromkeys(told))
 
     def _is_affordable(self, call: Call, workload: str) -> bool:
         """Whether lengths left the work what it shall be, and no tensor that follows from them is larger than
@@ -295,7 +315,7 @@ class _Member:
                 if effective_features(drawn[0].call(), [name], quick=True):
                     self._seen.add(name)
                     return self._taken(*drawn)
-            self._asked[name] += 1
+            self._asked[name] += 1 if legal else 2
             if legal:
                 break  # it had its turn
         return None
@@ -365,8 +385,14 @@ class _Member:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
         less, and the last for nothing. Each of the wanted kernels starts with another."""
         workload = WORKLOADS[self._place(turn)]
-        levels = (workload, workload.split()[-1], "")[min(attempt // _PINNED, 2) :]
-        return next(each for each in levels if each not in self._hopeless)
+        words = workload.split()
+        less = [words[-1]]
+        if "long" in words or "deep" in words:
+            less = ["several", words[-1]] if words[-1] != "long" else ["long", "several"]
+            less = [f"several {words[-1]}", *less] if words[-1] in ("few", "many") else less
+            less = ["long", *less] if words == ["long", "many"] else less
+        levels = [each for each in (workload, *less, "") if each not in self._hopeless]
+        return levels[min(attempt // _PINNED, len(levels) - 1)]
 
     def _place(self, turn: int) -> int:
         """Which workload's turn it is."""
