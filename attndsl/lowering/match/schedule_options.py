@@ -309,8 +309,8 @@ def smaller(
 ) -> Schedule | None:
     """The next schedule to try when one does not fit into ``space``; only what the author left open changes.
 
-    In L1 the queries of the next item wait first, then keys do not stay until they are values, then copies of
-    values become narrow. A task of one band of rows is next: there is time to read keys again while the
+    In L1 the queries of the next item wait first, then keys do not stay until they are values, then copies
+    of values become narrow. A task of one band of rows is next: there is time to read keys again while the
     vector cores work. Then results, which are loaded once a tile, have one slot, and so has all else of latent
     rows. Fewer rows a vector step cost what instructions wait for each other. Fewer rows a task, down to 64,
     fill the cube badly: tiles of 256 keys are tried before. Smaller tiles cost more exchanges between the
