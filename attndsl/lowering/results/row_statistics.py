@@ -59,7 +59,7 @@ def _leave(context: Context, output: nodes.Output, rows: RowStatistics) -> State
         "float32",
         context.rows_per_step * STATISTIC_LANES,
         "a row statistic, one block a row",
-        context.schedule.slots,
+        context.schedule.result_slots,
     )
     made = row_numbers(context, node, leaving, rows)
     lanes = STATISTIC_LANES if copied else Const(1)
