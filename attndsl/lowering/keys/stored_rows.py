@@ -37,7 +37,8 @@ class StoredRows(KeySource):
         return self.tensor.name
 
     def capacity(self, emit: Emitter) -> Expr:
-        return emit.signature.extents[self.rows_axis]
+        own = emit.signature.layouts[self.name].own
+        return own.get(self.rows_axis, emit.signature.extents[self.rows_axis])
 
     def valid_rows(self, emit: Emitter) -> Expr:
         return self.rows_or_all(emit, self.valid)
@@ -195,7 +196,8 @@ class PagedRows(StoredRows):
     table: nodes.Input
 
     def capacity(self, emit: Emitter) -> Expr:
-        return emit.signature.extents["T"]
+        own = emit.signature.layouts[self.table.name].own
+        return own["W"] * self.size if "W" in own else emit.signature.extents["T"]
 
     def segments(
         self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
