@@ -169,19 +169,14 @@ def _of_all_tensors(token: str, free: list[str], extents: Mapping[str, Expr], ro
     if role is None:
         return "give its role with axes=, or declare it with op.axes"
     size, sentence = extents[role], f"axis {role} has the size {extents[role]} in all tensors: "
-    further = (
-        f"read keys of a further capacity by attend.listed(x, index=attend.BATCH, length=...), with the axes "
-        f'"G K U D" and op.axes(G=B, U={token})'
-    )
+    if role == "T" and {"D", "E"} & {*roles}:
+        further = f"op.axes(T=maximum({size}, {token})) where caches have place for different numbers of rows"
+        return f"{sentence}write {f'{size} for {token}, or ' if isinstance(size, Symbol) else ''}{further}"
     if not isinstance(size, Symbol):
-        if role == "T" and {"D", "E"} & {*roles}:
-            return f"{sentence}{further}"
         return f"{sentence}write op.axes({role}={token}) and op.require({size} == {token}, text)"
     if role == "D":
         return f"{sentence}write {size} for {token}; channels in parts, as rotary ones, are one tensor"
-    if role != "T":
-        return f"{sentence}write {size} for {token}"
-    return f"{sentence}write {size} for {token}, or {further}"
+    return f"{sentence}write {size} for {token}"
 
 
 def token_extent(token: str) -> Expr:
