@@ -54,12 +54,14 @@ def store_statistics(context: Context, rows: RowStatistics) -> list[Statement]:
 def _leave(context: Context, output: nodes.Output, rows: RowStatistics) -> Statement:
     copied = isinstance(output.source, nodes.Repeat)
     node = output.source.source if isinstance(output.source, nodes.Repeat) else output.source
+    s = context.schedule
     leaving = context.in_ub(
         "statisticOut",
         "float32",
         context.rows_per_step * STATISTIC_LANES,
         "a row statistic, one block a row",
-        context.schedule.result_slots,
+        # items of a selection are short: a statistic leaves while the next is made
+        s.slots if context.computation.selection is not None else s.result_slots,
     )
     made = row_numbers(context, node, leaving, rows)
     lanes = STATISTIC_LANES if copied else Const(1)
