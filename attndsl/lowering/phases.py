@@ -22,6 +22,7 @@ from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
 from attndsl.lowering.results.write_rows import write_rows
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
 from attndsl.lowering.selection.block_selection import prepare_selection, selects_blocks
+from attndsl.lowering.selection.key_ends import find_ends, tells_ends
 from attndsl.tile.statements import Seq, Statement, seq
 
 
@@ -91,6 +92,12 @@ PHASES: tuple[Phase, ...] = (
         place=Place.BEFORE,
         applies=selects_blocks,
         make=lambda given: prepare_selection(given.context),
+    ),
+    Phase(
+        name="find where the keys end that a mask in bytes shows",
+        place=Place.BEFORE,
+        applies=tells_ends,
+        make=lambda given: find_ends(given.context, given.modifiers),
     ),
     Phase(
         name="dequantize the weighted sums",

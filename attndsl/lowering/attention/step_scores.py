@@ -27,13 +27,13 @@ def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list
     return [
         *_modified(context, modifiers, source),
         Note(text="Lanes after the last key are excluded from the maximum, and below from the sum."),
-        _fill_tail(context, LOWEST),
+        fill_tail(context, LOWEST),
     ]
 
 
 def weights(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
     """The step's weights, which are modified scores; lanes after the last key hold 0."""
-    return [*_modified(context, modifiers, source), _fill_tail(context, Const(0))]
+    return [*_modified(context, modifiers, source), fill_tail(context, Const(0))]
 
 
 def _modified(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
@@ -69,7 +69,7 @@ def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) 
     return seq(Alloc(buffers=modifiers.tile_loads, body=seq(*titles, *loads, *prepare)), rows)
 
 
-def _fill_tail(context: Context, value: Expr) -> Statement:
+def fill_tail(context: Context, value: Expr) -> Statement:
     """``value`` in the lanes after the last key, up to the end of their repeat."""
     score = vector_buffers(context).score
     last = score.region(KEYS // REPEAT_LANES * REPEAT_LANES, CHUNK, REPEAT_LANES, context.tile_keys)
@@ -86,5 +86,5 @@ def exponentials(context: Context, maximum: Buffer, offset: Expr | int = 0) -> l
         broadcast(context, b.row_blocks, maximum, offset),
         by_row(context, "Sub", b.score, b.row_blocks),
         Unary(op="Exp", dst=span, src=span),
-        _fill_tail(context, Const(0)),
+        fill_tail(context, Const(0)),
     ]
