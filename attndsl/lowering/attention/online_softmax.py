@@ -20,6 +20,7 @@ from attndsl.lowering.attention.step_scores import (
     exponentials,
     loaded_buffers,
     scored,
+    seen_lanes,
     weights,
     with_tile_operands,
 )
@@ -178,7 +179,7 @@ def softmax_tile(
             Alloc(
                 buffers=(b.prob,),
                 body=seq(
-                    *(quantize(context, b, stat) if requantizes else rounded),
+                    *(quantize(context, b, stat) if requantizes else seen_lanes(context, rounded)),
                     *(_update_sum(context, stat) if sums_rounded else ()),
                     StoreRows(
                         dst=prob_ring(context).region(offset, chunk, KEYS, size),
