@@ -16,6 +16,7 @@ from attndsl.lowering.keys.append_rows import append_rows, appended_sources
 from attndsl.lowering.keys.cached_rows import AppendedRows
 from attndsl.lowering.results.earlier_partials import merge_earlier, merges_earlier
 from attndsl.lowering.results.merge_partials import merge_partials
+from attndsl.lowering.results.only_tile import of_several_tiles
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.results.row_statistics import leave_with_items, write_statistics
 from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
@@ -115,7 +116,7 @@ PHASES: tuple[Phase, ...] = (
         name="write row statistics",
         place=Place.ITEM,
         applies=leave_with_items,
-        make=lambda given: write_statistics(given.context),
+        make=lambda given: write_statistics(given.context, of_several_tiles(given.context)),
     ),
     Phase(
         name="write rows, or leave them as partials",

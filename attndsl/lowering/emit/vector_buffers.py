@@ -50,6 +50,16 @@ def leaving_rows(emit: Emitter, name: str, meaning: str) -> Buffer:
     return emit.in_ub(name, "float32", size, meaning, emit.schedule.result_slots)
 
 
+def row_inverses(emit: Emitter) -> Buffer:
+    """One by the sum of each row, of items in flight, where blocks are selected."""
+    return emit.in_ub(
+        "rowInverse",
+        "float32",
+        emit.ring * emit.rows_per_vector,
+        "1 / rowSum of each row, of items in flight",
+    )
+
+
 def folded_lanes(emit: Emitter) -> Named:
     """Lanes of a row after each block of a score tile became one lane, whole repeats."""
     lanes = round_up(emit.tile_keys // STATISTIC_LANES, REPEAT_LANES)

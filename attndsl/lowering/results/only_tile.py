@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attndsl.expr import Const
+from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.attention.continuous import state_row, takes_one_tile_at_once, takes_tiles_again
 from attndsl.lowering.attention.step_scores import loaded_buffers
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
-from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROW_BEGIN, ROWS, SLOT, SMALLEST
+from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROW_BEGIN, ROWS, SLOT, TILES
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
 from attndsl.lowering.emit.shorthands import whole
-from attndsl.lowering.emit.vector_buffers import BLOCK_COPIES, vector_buffers
+from attndsl.lowering.emit.vector_buffers import BLOCK_COPIES, row_inverses, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring
 from attndsl.lowering.results.partials import may_split
+from attndsl.lowering.results.row_numbers import statistics_of_item
+from attndsl.lowering.results.row_statistics import store_statistics
 from attndsl.lowering.rows.row_space import RowRun
-from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, StoreRows, WithScalar
+from attndsl.tile.instructions import Convert, LoadRows, StoreRows
 from attndsl.tile.statements import Alloc, If, Let, Note, Statement, seq
 
 
@@ -45,6 +47,11 @@ def finishes_only_tiles(context: Context) -> bool:
     return plain and stored == b.prob.dtype and room and b.lanes.elements == lanes
 
 
+def of_several_tiles(context: Context) -> Expr | None:
+    """Which items have stages of their own for what only tiles leave at once; None for all."""
+    return TILES != 1 if finishes_only_tiles(context) else None
+
+
 def write_only_tile(context: Context, modifiers: Modifiers) -> Statement:
     """The weighted sums of an item's only tile, normalized, to the output."""
     context = replace(context, of_core=True)
@@ -55,10 +62,8 @@ def write_only_tile(context: Context, modifiers: Modifiers) -> Statement:
         context.rows_of_scores * context.tile_keys >= values,
         "the place of scores holds a core's weighted sums",
     )
-    taken, ones_lanes = CHUNK * padded_size, context.rows_per_vector * (BLOCK_COPIES * STATISTIC_LANES)
+    taken, state = CHUNK * padded_size, statistics_of_item(context)
     source = out_ring(context).region((SLOT * context.rows.rows_per_task(context) + ROW_BEGIN) * padded_size)
-    row_sum = whole(b.row_sum, state_row(context), CHUNK)
-    ones, blocks = whole(b.accumulator, 0, ones_lanes), whole(b.row_blocks, 0, ones_lanes)
 
     def store(run: RowRun) -> Statement:
         target = context.rows.place(context, name, run, context.value_dim)
@@ -72,11 +77,8 @@ def write_only_tile(context: Context, modifiers: Modifiers) -> Statement:
             src=replace(source, cols=taken),
             where=context.where,
         ),
-        Note(text="result = weighted sums / rowSum"),
-        WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),
-        Fill(dst=ones, value=Const(1)),
-        broadcast(context, b.row_blocks, b.row_sum, state_row(context)),
-        Binary(op="Div", dst=blocks, first=ones, second=blocks),
+        Note(text="result = weighted sums / rowSum, which the selection has inverted"),
+        broadcast(context, b.row_blocks, row_inverses(context), state_row(context)),
         scale_rows(context, "Mul", b.score, 0, b.row_blocks),
         Alloc(buffers=(b.prob,), body=seq(rounded, context.rows.each_stored_run(store))),
     )
@@ -86,6 +88,7 @@ def write_only_tile(context: Context, modifiers: Modifiers) -> Statement:
             *context.rows.length_of_stored_runs(),
             Let(symbol=R0, value=Const(0)),
             Let(symbol=CHUNK, value=ROWS),
+            *store_statistics(context, state, loaded_buffers(context, modifiers)),
             Alloc(buffers=loaded_buffers(context, modifiers), body=body),
         ),
         where=context.where,
