@@ -12,7 +12,13 @@ from collections.abc import Sequence
 
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.attention.continuous import first_time, ring_slot, score_slot, state_row
+from attndsl.lowering.attention.continuous import (
+    first_time,
+    ring_slot,
+    score_slot,
+    state_row,
+    takes_tiles_again,
+)
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
 from attndsl.lowering.attention.score_matmul import scores_of
@@ -232,12 +238,20 @@ def _rescaling(context: Context, stat: Expr) -> list[Statement]:
 def _update_sum(context: Context, stat: Expr) -> list[Statement]:
     b = vector_buffers(context)
     row_sum, tile_sum = whole(b.row_sum, state_row(context), CHUNK), whole(b.tile_stat, 0, CHUNK)
-    return [
-        Note(text="rowSum = rowSum * rescale + row sum of the tile"),
-        *reduce_tile(context, "Sum", Const(0)),
+    note = Note(text="rowSum = rowSum * rescale + row sum of the tile")
+    rescaled = [
         Binary(op="Mul", dst=row_sum, first=row_sum, second=whole(b.rescale, stat, CHUNK)),
         Binary(op="Add", dst=row_sum, first=row_sum, second=tile_sum),
     ]
+    softmax = context.attention.softmax
+    if not takes_tiles_again(context) or (softmax is not None and softmax.sink is not None):
+        return [note, *reduce_tile(context, "Sum", Const(0)), *rescaled]
+    # what is made of an only tile besides waits for its sums: they are those of the rows at once
+    blocks = b.row_blocks.region(0, CHUNK, STATISTIC_LANES, STATISTIC_LANES)
+    alone = reduce_blocks("Sum", b.row_sum, b.row_blocks, CHUNK, state_row(context))
+    added = seq(reduce_blocks("Sum", b.tile_stat, b.row_blocks, CHUNK), *rescaled)
+    only = If(condition=TILES == 1, then=seq(alone), otherwise=added)
+    return [note, *reduce_tile(context, "Sum", Const(0), blocks), only]
 
 
 def _sums_at_once(context: Context) -> bool:
