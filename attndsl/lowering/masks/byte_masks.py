@@ -8,9 +8,7 @@ other axes each row of the step has its own. What hides may be the zeros as well
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from attndsl.expr import Const, Expr, Symbol, as_expr, maximum, round_up
+from attndsl.expr import Const, Expr, Symbol, as_expr
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
@@ -29,17 +27,20 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POSITIONS, OF_ROWS
+from attndsl.lowering.masks.mask_bits import (
+    BITS_BLOCK,
+    HALF_REPEAT,
+    bytes_of_positions,
+    mask_buffers,
+    to_bits,
+)
 from attndsl.lowering.masks.mask_kind import MaskKind, hide_lanes, score_lanes
 from attndsl.lowering.masks.told_ends import bytes_of
-from attndsl.tile.buffers import Buffer, Region
-from attndsl.tile.instructions import CompareWithScalar, Convert, Fill, LoadRows
-from attndsl.tile.instructions.units import repeat_elements
-from attndsl.tile.naming import camel
-from attndsl.tile.statements import For, If, Seq, Statement, seq
+from attndsl.tile.buffers import Region
+from attndsl.tile.instructions import Fill, LoadRows
+from attndsl.tile.statements import For, If, Statement, seq
 
 _ROW, _POSITION = Symbol("row"), Symbol("position")
-_HALF_REPEAT = repeat_elements("float16")
-_BITS_BLOCK = 256  # lanes whose bits fill a block of 32 bytes
 
 
 def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
@@ -69,7 +70,7 @@ def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
 
 def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """Loaded and made into bits once a tile."""
-    work = _buffers(context, mask, context.tile_lanes(_HALF_REPEAT))
+    work = mask_buffers(context, mask, context.tile_lanes(HALF_REPEAT))
 
     def load_tile(context: Context) -> list[Statement]:
         offset: Expr = BATCH * context.stride(mask.name, "B") + FIRST_KEY
@@ -89,8 +90,8 @@ def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Mo
 
 def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """A row of bytes for each row of a step, as of a mask that differs by head: loaded with the step."""
-    pitch = context.tile_lanes(_BITS_BLOCK)
-    work = _buffers(context, mask, pitch, context.rows_per_step)
+    pitch = context.tile_lanes(BITS_BLOCK)
+    work = mask_buffers(context, mask, pitch, context.rows_per_step)
 
     def load_rows(context: Context) -> list[Statement]:
         def load(row: Expr) -> Statement:
@@ -138,7 +139,7 @@ def _row_of(context: Context, mask: nodes.Input) -> Expr:
 
 def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """Loaded with each step of rows, and made into bits position by position."""
-    pitch, work = context.tile_lanes(_BITS_BLOCK), bytes_of_positions(context, mask)
+    pitch, work = context.tile_lanes(BITS_BLOCK), bytes_of_positions(context, mask)
     row = ROW_BEGIN + R0
     first, last = row // HEADS, (row + CHUNK - 1) // HEADS
     positions = last - first + 1
@@ -171,48 +172,9 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
     )
 
 
-def bytes_of_positions(context: Context, mask: nodes.Input) -> ByteBuffers:
-    """The buffers for the mask of the positions of a vector step."""
-    pitch = context.tile_lanes(_BITS_BLOCK)
-    return _buffers(context, mask, pitch, context.rows.positions_of_step(context))
-
-
-@dataclass(frozen=True, slots=True)
-class ByteBuffers:
-    """Bytes as they are loaded, those of a position in fp16, and one bit a key."""
-
-    loaded: Buffer
-    wide: Buffer
-    keep: Buffer
-
-
-def _buffers(context: Context, mask: nodes.Input, lanes: Expr, positions: Expr | None = None) -> ByteBuffers:
-    """For the mask of each of ``positions`` in ``lanes`` lanes, or for one mask of all rows."""
-    name, slots = camel(mask.name), context.schedule.slots
-    rows = as_expr(1 if positions is None else positions)
-    bytes_of, half_of = ("the tile's keys", "") if positions is None else ("the positions", " of a position")
-    bits = maximum(rows * lanes // 8, _BITS_BLOCK // 8)
-    return ByteBuffers(
-        loaded=context.in_ub(f"{name}Bytes", "uint8", rows * lanes, f"{mask.name} of {bytes_of}", slots),
-        wide=context.in_ub(f"{name}Half", "float16", lanes, f"{mask.name}{half_of} in fp16, to compare"),
-        keep=context.in_ub(f"{name}Keep", "uint8", bits, "one bit a key: 1 keeps its score"),
-    )
-
-
 def _title(node: nodes.Replace, mask: nodes.Input) -> str:
     what = "does not show" if isinstance(node.condition, nodes.Opposite) else "hides"
     return f"score = {node.value:g} where {mask.name} {what} the key  ({node.where})"
-
-
-def to_bits(node: nodes.Replace, work: ByteBuffers, begin: Expr, bits: Region) -> Seq:
-    """The bits of the mask that was loaded to ``begin``."""
-    half = whole(work.wide, 0, round_up(KEYS, _HALF_REPEAT))
-    loaded = whole(work.loaded, begin, KEYS)
-    kept = "NE" if isinstance(node.condition, nodes.Opposite) else "EQ"
-    return seq(
-        Convert(dst=whole(work.wide, 0, KEYS), src=loaded, mode="CAST_NONE", where=node.where),
-        CompareWithScalar(dst=bits, src=half, scalar=Const(0), mode=kept, where=node.where),
-    )
 
 
 def _select(context: Context, node: nodes.Replace, bits: Region) -> For:

@@ -14,7 +14,7 @@ from attndsl.lowering.emit.loop_scalars import CHUNK, FIRST_KEY, KEYS, REPEAT_LA
 from attndsl.lowering.emit.row_operations import reduce_tile
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.masks.byte_masks import bytes_of_positions, to_bits
+from attndsl.lowering.masks.mask_bits import bytes_of_positions, to_bits
 from attndsl.lowering.masks.mask_kind import score_lanes
 from attndsl.lowering.masks.told_ends import bytes_of, key_ends, telling_mask
 from attndsl.lowering.selection.selection_buffers import selection_buffers

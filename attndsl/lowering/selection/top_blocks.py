@@ -123,7 +123,7 @@ def merge_into_best(context: Context) -> list[Statement]:
     )
     return [
         Note(text="lanes without a block come last; records sorted in groups"),
-        If(condition=NEW_BLOCKS < lane_blocks(context), then=spare),
+        If(condition=lane_blocks(context) > NEW_BLOCKS, then=spare),
         WithScalar(op="Adds", dst=term, src=whole(b.lane_number, 0, USED_LANES), scalar=FIRST_BLOCK),
         Convert(dst=numbers, src=term, mode="CAST_RINT"),
         sort,
