@@ -73,10 +73,12 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     tile, flight, most = step * emit.tile_keys, emit.ring * rows, maximum(step, results)
     statistics = emit.rows_per_step * (BLOCK_COPIES * STATISTIC_LANES)
     blocks, meaning = "resultBlocks" if emit.of_results else "rowBlocks", "a row statistic, two blocks a row"
+    score = ub("score", "float32", tile, "scores of the rows, then exp(score - max)", slots)
+    prob = ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", 1)
     lanes = ub("lanes", "float32", step * folded_lanes(emit), "reduction over the tile, one repeat a row")
     return VectorBuffers(
-        score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", slots),
-        prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", 1),
+        score=score,
+        prob=prob,
         lanes=lanes,
         tile_stat=ub("tileStat", "float32", most, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", most, "running maximum including the tile"),
